@@ -1,0 +1,61 @@
+//! The path of one call, from the request to the reply.
+
+pub mod admit;
+pub mod attempt;
+pub mod authorize;
+pub mod checkpoint;
+pub mod classify;
+pub mod decide;
+pub mod parts;
+pub mod recall;
+pub mod recover;
+pub mod reserve;
+pub mod resolve;
+pub mod settle;
+pub mod shape;
+pub mod validate;
+
+pub use parts::Parts;
+pub use resolve::Request;
+
+use std::sync::Arc;
+
+use crate::model::failure::Failure;
+use crate::model::reply::Reply;
+
+/// Where a stage leads, when not to the next.
+#[derive(Debug)]
+pub enum Turn {
+    /// The call ends here, and nothing was run.
+    Refuse(Failure),
+    /// The call is answered with what is stored.
+    Replay(Box<recall::Replay>),
+    /// Somebody else has the key by now: look again.
+    Again,
+}
+
+/// Takes a call through all stages. Nothing that calls a tool goes any other way.
+pub async fn execute(parts: &Arc<Parts>, request: Request) -> Reply {
+    let call = shape::Call::begin(parts, &request);
+    loop {
+        match stages(parts, &request, &call).await {
+            Ok(finished) => return shape::reply(parts, &call, &finished),
+            Err(Turn::Refuse(failure)) => return shape::refusal(parts, &call, &failure),
+            Err(Turn::Replay(replay)) => return shape::replay(parts, &call, &replay),
+            Err(Turn::Again) => {}
+        }
+    }
+}
+
+async fn stages(parts: &Arc<Parts>, request: &Request, call: &shape::Call) -> Result<settle::Finished, Turn> {
+    let resolved = resolve::resolve(parts, request, call)?;
+    let authorized = authorize::authorize(resolved)?;
+    let fresh = recall::recall(parts, authorized).await?;
+    let valid = validate::validate(fresh)?;
+    let admitted = admit::admit(parts, valid).await?;
+    let reserved = reserve::reserve(parts, admitted).await?;
+    let started = checkpoint::start(reserved);
+    let tried = attempt::attempt(parts, started).await;
+    let classified = classify::classify(tried);
+    settle::settle(parts, classified).await
+}

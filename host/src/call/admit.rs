@@ -1,0 +1,272 @@
+//! Places: how many calls run at once, at most half of them for one plugin or one caller, and who is next.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::validate::Valid;
+use super::{Parts, Turn};
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
+use crate::model::limits::Limits;
+
+/// When asking again makes sense, once the queue is full.
+const COME_BACK: Duration = Duration::from_secs(1);
+
+/// A call that has a place.
+#[derive(Debug)]
+pub struct Admitted {
+    valid: Valid,
+    place: Place,
+}
+
+impl Admitted {
+    /// What was checked before.
+    pub fn valid(&self) -> &Valid {
+        &self.valid
+    }
+
+    /// Gives the parts on to the stage that starts.
+    pub(super) fn into_parts(self) -> (Valid, Place) {
+        (self.valid, self.place)
+    }
+}
+
+/// Waits for a place, in turn among callers.
+pub(super) async fn admit(parts: &Parts, valid: Valid) -> Result<Admitted, Turn> {
+    let resolved = valid.fresh().authorized().resolved();
+    let want = Want { plugin: resolved.tool().name.plugin.clone(), caller: resolved.caller().name.0.clone() };
+    let overloaded =
+        |text: String| Turn::Refuse(Failure::new(Kind::Throttled, code::OVERLOADED, text).after(COME_BACK));
+    match parts.places.ask(want) {
+        Asked::Granted(place) => Ok(Admitted { valid, place }),
+        Asked::Full(waiting) => {
+            Err(overloaded(format!("every place is taken and {waiting} calls wait already; nothing was run")))
+        }
+        Asked::Queued(turn) => match tokio::time::timeout(parts.config.limits.wait, turn).await {
+            Ok(Ok(place)) => Ok(Admitted { valid, place }),
+            Ok(Err(_)) | Err(_) => {
+                let wait = parts.config.limits.wait;
+                Err(overloaded(format!("no place became free within {wait:?}; nothing was run")))
+            }
+        },
+    }
+}
+
+/// Whose call it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Want {
+    plugin: String,
+    caller: String,
+}
+
+/// All places.
+#[derive(Debug, Clone)]
+pub struct Places {
+    shared: Arc<Mutex<Table>>,
+}
+
+#[derive(Debug)]
+struct Table {
+    at_once: u32,
+    /// The most for one plugin or one caller.
+    share: u32,
+    most_waiting: u32,
+    taken: u32,
+    plugins: HashMap<String, u32>,
+    callers: HashMap<String, u32>,
+    /// Calls that wait, by caller; callers take turns.
+    queues: VecDeque<(String, VecDeque<(Want, oneshot::Sender<Place>)>)>,
+    waiting: u32,
+}
+
+/// A place; dropping it gives it to the next.
+#[derive(Debug)]
+pub struct Place {
+    shared: Arc<Mutex<Table>>,
+    want: Want,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Granted(Place),
+    Queued(oneshot::Receiver<Place>),
+    Full(u32),
+}
+
+impl Places {
+    /// As many places as the limits say.
+    pub fn new(limits: &Limits) -> Self {
+        let table = Table {
+            at_once: limits.at_once,
+            share: limits.at_once.div_ceil(2),
+            most_waiting: limits.waiting,
+            taken: 0,
+            plugins: HashMap::new(),
+            callers: HashMap::new(),
+            queues: VecDeque::new(),
+            waiting: 0,
+        };
+        Self { shared: Arc::new(Mutex::new(table)) }
+    }
+
+    fn ask(&self, want: Want) -> Asked {
+        let mut table = lock(&self.shared);
+        if table.fits(&want) && !table.queues.iter().any(|(caller, _)| *caller == want.caller) {
+            table.take(&want);
+            return Asked::Granted(Place { shared: Arc::clone(&self.shared), want });
+        }
+        if table.waiting >= table.most_waiting {
+            return Asked::Full(table.waiting);
+        }
+        let (turn, place) = oneshot::channel();
+        table.waiting += 1;
+        match table.queues.iter_mut().find(|(caller, _)| *caller == want.caller) {
+            Some((_, queue)) => queue.push_back((want, turn)),
+            None => table.queues.push_back((want.caller.clone(), VecDeque::from([(want, turn)]))),
+        }
+        Asked::Queued(place)
+    }
+}
+
+impl Table {
+    fn fits(&self, want: &Want) -> bool {
+        let held = |counts: &HashMap<String, u32>, name: &String| counts.get(name).copied().unwrap_or(0);
+        self.taken < self.at_once
+            && held(&self.plugins, &want.plugin) < self.share
+            && held(&self.callers, &want.caller) < self.share
+    }
+
+    fn take(&mut self, want: &Want) {
+        self.taken += 1;
+        *self.plugins.entry(want.plugin.clone()).or_default() += 1;
+        *self.callers.entry(want.caller.clone()).or_default() += 1;
+    }
+
+    fn give_back(&mut self, want: &Want) {
+        self.taken = self.taken.saturating_sub(1);
+        for (counts, name) in [(&mut self.plugins, &want.plugin), (&mut self.callers, &want.caller)] {
+            if let Some(count) = counts.get_mut(name) {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    counts.remove(name);
+                }
+            }
+        }
+    }
+
+    /// The next call that fits: callers in turn, and of one caller the first that fits.
+    fn next(&mut self) -> Option<(Want, oneshot::Sender<Place>)> {
+        for place in 0..self.queues.len() {
+            let fitting = self
+                .queues
+                .get(place)
+                .and_then(|(_, queue)| queue.iter().position(|(want, _)| self.fits(want)));
+            let Some(fitting) = fitting else { continue };
+            let (caller, mut queue) = self.queues.remove(place)?;
+            let next = queue.remove(fitting)?;
+            self.waiting = self.waiting.saturating_sub(1);
+            if !queue.is_empty() {
+                self.queues.push_back((caller, queue));
+            }
+            return Some(next);
+        }
+        None
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut table = lock(&self.shared);
+        table.give_back(&self.want);
+        let mut refused = Vec::new();
+        while let Some((want, turn)) = table.next() {
+            table.take(&want);
+            // Who no longer waits does not keep the place, and is dropped outside the lock.
+            match turn.send(Place { shared: Arc::clone(&self.shared), want }) {
+                Ok(()) => break,
+                Err(place) => {
+                    table.give_back(&place.want);
+                    refused.push(place);
+                }
+            }
+        }
+        drop(table);
+        refused.into_iter().for_each(std::mem::forget);
+    }
+}
+
+fn lock(shared: &Mutex<Table>) -> MutexGuard<'_, Table> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(at_once: u32, waiting: u32) -> Places {
+        Places::new(&Limits { at_once, waiting, ..Limits::default() })
+    }
+
+    fn want(plugin: &str, caller: &str) -> Want {
+        Want { plugin: plugin.into(), caller: caller.into() }
+    }
+
+    fn granted(asked: Asked) -> Option<Place> {
+        match asked {
+            Asked::Granted(place) => Some(place),
+            Asked::Queued(_) | Asked::Full(_) => None,
+        }
+    }
+
+    #[test]
+    fn half_of_the_places_are_the_most_for_one_plugin_or_one_caller() {
+        let places = places(4, 10);
+        let first = granted(places.ask(want("p", "a")));
+        let second = granted(places.ask(want("p", "b")));
+        assert!(first.is_some() && second.is_some());
+        assert!(granted(places.ask(want("p", "c"))).is_none());
+        assert!(granted(places.ask(want("q", "a"))).is_some());
+    }
+
+    #[test]
+    fn a_place_goes_to_callers_in_turn() {
+        let places = places(2, 10);
+        let held = granted(places.ask(want("p", "x"))).unwrap();
+        let other = granted(places.ask(want("q", "y"))).unwrap();
+        let mut waits = Vec::new();
+        for caller in ["a", "a", "b"] {
+            let Asked::Queued(turn) = places.ask(want("p", caller)) else { panic!("no place is free") };
+            waits.push(turn);
+        }
+        drop(held);
+        let first = waits[0].try_recv().unwrap();
+        assert!(waits[1].try_recv().is_err() && waits[2].try_recv().is_err());
+        drop(first);
+        let second = waits[2].try_recv().unwrap();
+        assert!(waits[1].try_recv().is_err());
+        drop(second);
+        assert!(waits[1].try_recv().is_ok());
+        drop(other);
+    }
+
+    #[test]
+    fn who_gave_up_waiting_keeps_nothing() {
+        let places = places(2, 10);
+        let held = granted(places.ask(want("p", "a"))).unwrap();
+        drop(places.ask(want("p", "b")));
+        let Asked::Queued(mut turn) = places.ask(want("p", "c")) else { panic!("half is taken") };
+        drop(held);
+        assert!(turn.try_recv().is_ok());
+    }
+
+    #[test]
+    fn the_queue_is_bounded() {
+        let places = places(1, 1);
+        let _held = granted(places.ask(want("p", "a"))).unwrap();
+        let _queued = places.ask(want("p", "b"));
+        assert!(matches!(places.ask(want("p", "c")), Asked::Full(1)));
+    }
+}

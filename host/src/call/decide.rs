@@ -1,0 +1,178 @@
+//! A person settles what the host cannot know: it happened, it did not, or it may be tried again.
+
+use std::sync::Arc;
+
+use super::{Parts, Request, execute, recall, recover, settle};
+use crate::model::code;
+use crate::model::effect::{Effect, EffectState, Left};
+use crate::model::failure::{Failure, Kind};
+use crate::model::manifest::Repeat;
+use crate::model::reply::{Reply, Stored};
+use crate::model::run::Record;
+use crate::model::state::{Event, RunState};
+use crate::store::Decided;
+
+/// What a person found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It happened, with this result: JSON text of an object.
+    Happened {
+        /// The result; an empty object where absent.
+        data: Option<String>,
+    },
+    /// It did not happen.
+    DidNot,
+    /// It is tried again, whatever happened.
+    Again,
+}
+
+/// Writes the decision down, and carries it out where it asks for another attempt.
+///
+/// # Errors
+/// Where the run does not wait for a decision, or not for this one.
+pub async fn decide(
+    parts: &Arc<Parts>,
+    record: &Record,
+    decision: Decision,
+    person: &str,
+) -> Result<Reply, Failure> {
+    let record = &closed(parts, record).await?;
+    let run = record.summary.run;
+    let (event, open_effects) = match &decision {
+        Decision::Happened { .. } => (Event::DecidedHappened, EffectState::Done),
+        Decision::DidNot => (Event::DecidedDidNot, EffectState::NotDone),
+        Decision::Again => (Event::DecidedAgain, EffectState::SetAside),
+    };
+    let state = allowed(record, event, open_effects)?;
+    let (stored, word) = match &decision {
+        Decision::Happened { data } => (happened(parts, record, data.as_deref())?, "ok".to_owned()),
+        Decision::DidNot | Decision::Again => {
+            let failure = undone(record, &decision);
+            (Stored::error(&failure), failure.code.into_owned())
+        }
+    };
+    let repeat = parts.registry.get().and_then(|registry| registry.get(&record.summary.tool));
+    let repeat = repeat.map_or(Repeat::Once, |entry| entry.tool.repeat);
+    let decided = Decided {
+        lease: record.lease,
+        event,
+        state,
+        open_effects,
+        stored,
+        word,
+        rearms: matches!(decision, Decision::DidNot | Decision::Again) && record.key.is_some(),
+        life: settle::key_life(&parts.config.limits, repeat),
+        by: person.to_owned(),
+        at: parts.clock.now(),
+    };
+    match parts.store.decide(decided).await {
+        Ok(true) if decision == Decision::Again => Ok(execute(parts, again(record)).await),
+        Ok(true) => reply(parts, record),
+        Ok(false) => {
+            Err(already(&format!("the run {run} was decided by somebody else in the meantime"), record))
+        }
+        Err(failure) => Err(refusal(&failure)),
+    }
+}
+
+/// The run as it stands once its process, if that died, is out of the way.
+async fn closed(parts: &Arc<Parts>, record: &Record) -> Result<Record, Failure> {
+    let run = record.summary.run;
+    let abandoned = record.owner == parts.store.process() && !parts.drives(run);
+    if record.summary.state == RunState::Running && (abandoned || parts.store.gone(record.owner)) {
+        recover::close(parts, run).await.map_err(|failure| refusal(&failure))?;
+        let fresh = parts.store.run(run).map_err(|failure| refusal(&failure))?;
+        return Ok(fresh.unwrap_or_else(|| record.clone()));
+    }
+    Ok(record.clone())
+}
+
+fn allowed(record: &Record, event: Event, open_effects: EffectState) -> Result<RunState, Failure> {
+    let state =
+        record.summary.state.apply(event).map_err(|not_allowed| already(&not_allowed.to_string(), record))?;
+    let after: Vec<Effect> = record
+        .effects
+        .iter()
+        .cloned()
+        .map(|mut effect| {
+            if effect.state == EffectState::Open {
+                effect.state = open_effects;
+            }
+            effect
+        })
+        .collect();
+    if event == Event::DecidedDidNot && Left::by(&after).done {
+        let text = "part of it was done, as the run shows, so it cannot be said that it did not happen; say `happened`, or `again`";
+        return Err(already(text, record));
+    }
+    Ok(state)
+}
+
+fn happened(parts: &Parts, record: &Record, data: Option<&str>) -> Result<Stored, Failure> {
+    let text = data.unwrap_or("{}");
+    let wrong = |text: String| Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text);
+    let value: serde_json::Value =
+        serde_json::from_str(text).map_err(|error| wrong(format!("--data is no JSON: {error}")))?;
+    if !value.is_object() {
+        return Err(wrong("--data must be a JSON object, as the tool's output is".to_owned()));
+    }
+    let entry = parts.registry.get().and_then(|registry| registry.get(&record.summary.tool));
+    if let (Some(_), Some(schema)) = (data, entry.and_then(|entry| entry.output.as_ref())) {
+        schema.check_output(&value).map_err(|faults| {
+            wrong(format!("--data is not what {} gives; {}", record.summary.tool, faults.join("; ")))
+                .with_detail("faults", faults)
+        })?;
+    }
+    Ok(Stored { ok: true, body: text.to_owned() })
+}
+
+fn undone(record: &Record, decision: &Decision) -> Failure {
+    let text = match decision {
+        Decision::DidNot => "a person found that nothing was done; ask again with the same key",
+        Decision::Again | Decision::Happened { .. } => {
+            "a person lets it be tried again; ask again with the same key"
+        }
+    };
+    let failure = Failure::new(Kind::Transient, code::INTERRUPTED, text);
+    match &record.key {
+        Some(key) => failure.with_detail("key", key.as_str()),
+        None => failure,
+    }
+}
+
+fn again(record: &Record) -> Request {
+    Request {
+        tool: record.summary.tool.to_string(),
+        input: record.input.clone(),
+        caller: record.summary.caller.clone(),
+        key: record.key.clone(),
+        trace: Some(record.trace.clone()),
+    }
+}
+
+fn reply(parts: &Parts, record: &Record) -> Result<Reply, Failure> {
+    let run = record.summary.run;
+    let fresh = parts.store.run(run).map_err(|failure| refusal(&failure))?;
+    let stored = fresh.and_then(|record| record.stored);
+    let stored =
+        stored.ok_or_else(|| Failure::internal(format!("the run {run} has no result after its decision")))?;
+    Ok(super::shape::decided(parts, record, &stored))
+}
+
+fn already(text: &str, record: &Record) -> Failure {
+    Failure::new(
+        Kind::InvalidInput,
+        code::INVALID_INPUT,
+        format!("{text}; `airlock runs {}` shows it", record.summary.run),
+    )
+    .with_detail("run", record.summary.run.to_string())
+    .with_detail("state", record.summary.state.word())
+}
+
+/// The failure of a store, for people and doors alike.
+pub fn refusal(failure: &crate::store::StoreFailure) -> Failure {
+    match recall::unavailable(failure) {
+        super::Turn::Refuse(failure) => failure,
+        super::Turn::Replay(_) | super::Turn::Again => Failure::internal(failure.to_string()),
+    }
+}

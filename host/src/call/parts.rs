@@ -1,0 +1,116 @@
+//! What calls are made with: one set for a host.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{Notify, OnceCell};
+
+use super::admit::Places;
+use crate::config::Config;
+use crate::model::clock::Clock;
+use crate::model::id::{RunId, TraceId};
+use crate::model::secret::Mask;
+use crate::plugin::Registry;
+use crate::sandbox::Engine;
+use crate::sandbox::capability::http::Egress;
+use crate::store::Store;
+
+/// What calls are made with.
+pub struct Parts {
+    /// What the operator decided.
+    pub config: Config,
+    /// Where guests run.
+    pub engine: Engine,
+    /// Tools, once they are loaded.
+    pub registry: OnceCell<Registry>,
+    /// What outlives the process.
+    pub store: Arc<dyn Store>,
+    /// What tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// The way out.
+    pub egress: Egress,
+    /// Whose turn it is.
+    pub places: Places,
+    /// Values that never leave.
+    pub mask: Mask,
+    /// Runs that this process drives at this moment.
+    driven: Mutex<HashSet<RunId>>,
+    /// Told whenever a run of this process ends.
+    pub ended: Notify,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Parts")
+    }
+}
+
+/// A run that this process drives, until this is dropped.
+#[derive(Debug)]
+pub struct Driven {
+    parts: Arc<Parts>,
+    run: RunId,
+}
+
+impl Parts {
+    /// Puts the parts together.
+    pub fn new(
+        config: Config,
+        engine: Engine,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        egress: Egress,
+    ) -> Self {
+        Self {
+            places: Places::new(&config.limits),
+            mask: Mask::of(&config.secrets),
+            registry: OnceCell::new(),
+            driven: Mutex::default(),
+            ended: Notify::new(),
+            config,
+            engine,
+            store,
+            clock,
+            egress,
+        }
+    }
+
+    /// Marks a run as driven by this process.
+    pub fn drive(self: &Arc<Self>, run: RunId) -> Driven {
+        self.lock().insert(run);
+        Driven { parts: Arc::clone(self), run }
+    }
+
+    /// Whether this process drives the run.
+    pub fn drives(&self, run: RunId) -> bool {
+        self.lock().contains(&run)
+    }
+
+    /// An id for a run that begins now.
+    pub fn new_run(&self) -> RunId {
+        RunId::new(self.clock.now(), random())
+    }
+
+    /// A trace for a call that brings none.
+    pub fn new_trace(&self) -> TraceId {
+        TraceId::new(random())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<RunId>> {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.parts.lock().remove(&self.run);
+        self.parts.ended.notify_waiters();
+    }
+}
+
+/// Random bytes of the system; where it has none, ids would repeat, so nothing goes on.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    assert!(getrandom::fill(&mut bytes).is_ok(), "the system gives no random bytes");
+    bytes
+}

@@ -1,0 +1,154 @@
+//! Looks whether the same action was asked for before, and answers with what became of it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::authorize::Authorized;
+use super::{Parts, Turn, recover, validate};
+use crate::model::canonical;
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
+use crate::model::id::{Digest, RunId};
+use crate::model::key::{Answer, Key};
+use crate::model::reply::{Stored, Usage};
+use crate::model::state::RunState;
+use crate::store::KeyFound;
+
+/// How often a run of another process is looked at while it is waited for.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// A call that is to be carried out: nobody else has done it or is at it.
+#[derive(Debug)]
+pub struct Fresh {
+    authorized: Authorized,
+    input: Value,
+    action: Digest,
+    again: Option<KeyFound>,
+}
+
+/// What is stored for a call that was made before.
+#[derive(Debug)]
+pub struct Replay {
+    /// The run.
+    pub run: RunId,
+    /// Attempts begun.
+    pub attempts: u32,
+    /// What its last attempt used.
+    pub usage: Usage,
+    /// Its result.
+    pub stored: Stored,
+}
+
+impl Fresh {
+    /// The tool, the caller and what they bring.
+    pub fn authorized(&self) -> &Authorized {
+        &self.authorized
+    }
+
+    /// The input as it was received, read.
+    pub fn input(&self) -> &Value {
+        &self.input
+    }
+
+    /// What makes it this action.
+    pub fn action(&self) -> Digest {
+        self.action
+    }
+
+    /// The earlier run that goes on with this call, where there is one.
+    pub fn again(&self) -> Option<&KeyFound> {
+        self.again.as_ref()
+    }
+}
+
+/// Decides by the key whether the call is carried out, answered with what is stored, or waits.
+pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized) -> Result<Fresh, Turn> {
+    let resolved = authorized.resolved();
+    let input = canonical::read(resolved.input(), &parts.config.limits)
+        .map_err(|faults| Turn::Refuse(validate::failure(&resolved.tool().name, &faults)))?;
+    let action = canonical::action_hash(&resolved.tool().name, &input);
+    let Some(key) = resolved.key().cloned() else {
+        return Ok(Fresh { authorized, input, action, again: None });
+    };
+    let scope = key.scope(&resolved.caller().name);
+    let patience = parts.clock.steady() + parts.config.limits.wait;
+    loop {
+        // Registered before looking, so that an end in between is not missed.
+        let ended = parts.ended.notified();
+        let found = parts.store.key(scope, parts.clock.now()).map_err(|failure| unavailable(&failure))?;
+        let Some(mut found) = found else {
+            return Ok(Fresh { authorized, input, action, again: None });
+        };
+        if let Some(run) = &mut found.known.run {
+            let abandoned = found.owner == parts.store.process() && !parts.drives(found.run);
+            run.orphaned |= run.state == RunState::Running && abandoned;
+        }
+        match found.known.answer(action) {
+            Answer::Fresh => return Ok(Fresh { authorized, input, action, again: None }),
+            Answer::Rearm => return Ok(Fresh { authorized, input, action, again: Some(found) }),
+            Answer::Replay => return Err(replay(found)),
+            Answer::Reused => return Err(Turn::Refuse(reused(&key, &found))),
+            Answer::Expired => return Err(Turn::Refuse(expired(&key, &found))),
+            Answer::Adopt => {
+                recover::close(parts, found.run).await.map_err(|failure| unavailable(&failure))?;
+            }
+            Answer::Wait => {
+                if parts.clock.steady() >= patience {
+                    return Err(Turn::Refuse(running(&key, &found)));
+                }
+                let _ = tokio::time::timeout(LOOK, ended).await;
+            }
+        }
+    }
+}
+
+fn replay(found: KeyFound) -> Turn {
+    match found.stored {
+        Some(stored) => Turn::Replay(Box::new(Replay {
+            run: found.run,
+            attempts: found.attempts,
+            usage: found.usage,
+            stored,
+        })),
+        None => Turn::Refuse(Failure::internal("a run that ended has no result")),
+    }
+}
+
+fn reused(key: &Key, found: &KeyFound) -> Failure {
+    let text = format!(
+        "the key was used before for another tool or another input, in run {}; nothing was run. Take a fresh key for \
+         this call, or repeat the first one exactly",
+        found.run
+    );
+    Failure::new(Kind::InvalidInput, code::KEY_REUSED, text)
+        .with_detail("key", key.as_str())
+        .with_detail("run", found.run.to_string())
+}
+
+fn expired(key: &Key, found: &KeyFound) -> Failure {
+    let text = format!(
+        "the key's result is no longer kept, and running again would do the work of run {} a second time; nothing \
+         was run",
+        found.run
+    );
+    Failure::new(Kind::InvalidInput, code::KEY_EXPIRED, text)
+        .with_detail("key", key.as_str())
+        .with_detail("run", found.run.to_string())
+}
+
+fn running(key: &Key, found: &KeyFound) -> Failure {
+    let text =
+        format!("the call with this key is still running, in run {}; ask again with the same key", found.run);
+    Failure::new(Kind::Waiting, code::STILL_RUNNING, text)
+        .with_detail("key", key.as_str())
+        .with_detail("run", found.run.to_string())
+}
+
+/// The refusal when the store cannot tell or take what must be told or taken first.
+pub(super) fn unavailable(failure: &crate::store::StoreFailure) -> Turn {
+    let text = "the host cannot write down what it is about to do, so it does not do it; nothing was run";
+    let mut refusal = Failure::new(Kind::Transient, code::STORE_UNAVAILABLE, text);
+    refusal.log = Some(format!("{failure}; {}", failure.hint()));
+    Turn::Refuse(refusal)
+}

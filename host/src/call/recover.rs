@@ -1,0 +1,62 @@
+//! Runs whose process died: each is closed by the rules of the journal, without executing anything.
+
+use std::sync::Arc;
+
+use super::{Parts, settle};
+use crate::model::classify::{Ended, classify};
+use crate::model::id::RunId;
+use crate::model::state::{Event, RunState};
+use crate::store::{StoreFailure, Take};
+
+/// Closes every run whose process is gone. Gives how many there were.
+///
+/// # Errors
+/// Where the store cannot be read or written.
+pub async fn close_all(parts: &Arc<Parts>) -> Result<u32, StoreFailure> {
+    let mut closed = 0;
+    for (run, owner) in parts.store.unfinished()? {
+        if parts.store.gone(owner) {
+            close(parts, run).await?;
+            closed += 1;
+        }
+    }
+    Ok(closed)
+}
+
+/// Closes one run whose process is gone: nothing left behind, and it failed; else it waits for its key or a person.
+///
+/// # Errors
+/// Where the store cannot be read or written.
+pub(super) async fn close(parts: &Arc<Parts>, run: RunId) -> Result<(), StoreFailure> {
+    let Some(record) = parts.store.run(run)? else { return Ok(()) };
+    if record.summary.state != RunState::Running {
+        return Ok(());
+    }
+    let driven = parts.drive(run);
+    let take = Take {
+        lease: record.lease,
+        event: Event::Adopted,
+        owner: parts.store.process(),
+        at: parts.clock.now(),
+        attempt: None,
+    };
+    // One process takes it; for the others it is no longer there to be closed.
+    let Some(lease) = parts.store.take(take).await? else { return Ok(()) };
+    // Looked at again under the lease: until then the dead process' last writes may have been under way.
+    let Some(record) = parts.store.run(run)? else { return Ok(()) };
+    let repeat = tool_repeat(parts, &record);
+    let verdict = classify(Ended::Interrupted, &record.effects);
+    let life = settle::key_life(&parts.config.limits, repeat);
+    let mut end = settle::end(verdict, record.key.as_deref(), life, &parts.mask);
+    end.attempt = record.summary.attempts;
+    end.at = parts.clock.now();
+    parts.store.settle(lease, end).await?;
+    drop(driven);
+    Ok(())
+}
+
+/// How the tool repeats. Where it is no longer there, its effects tell, and in doubt the strictest is meant.
+fn tool_repeat(parts: &Parts, record: &crate::model::run::Record) -> crate::model::manifest::Repeat {
+    let known = parts.registry.get().and_then(|registry| registry.get(&record.summary.tool));
+    known.map_or(crate::model::manifest::Repeat::Once, |entry| entry.tool.repeat)
+}

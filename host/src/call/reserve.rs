@@ -1,0 +1,138 @@
+//! Makes the run, its key and its first attempt in one transaction, or takes the run that the key re-arms.
+
+use std::sync::Arc;
+
+use super::admit::{Admitted, Place};
+use super::parts::Driven;
+use super::recall::unavailable;
+use super::validate::Valid;
+use super::{Parts, Turn, checkpoint};
+use crate::model::clock::Timestamp;
+use crate::model::effect::Effect;
+use crate::model::id::RunId;
+use crate::model::key::Key;
+use crate::model::run::Lease;
+use crate::model::state::Event;
+use crate::store::{KeyFound, NewRun, Reserved as Made, Take};
+
+/// A call whose run exists, or, where it only reads, will exist when it ends.
+#[derive(Debug)]
+pub struct Reserved {
+    held: Held,
+}
+
+/// What a reserved call consists of.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) valid: Valid,
+    pub(super) place: Place,
+    pub(super) hold: Hold,
+    pub(super) attempt: u32,
+    pub(super) earlier: Vec<Effect>,
+    pub(super) began: Timestamp,
+    pub(super) driven: Driven,
+}
+
+/// How the run is held.
+#[derive(Debug)]
+pub enum Hold {
+    /// It exists, and this lease drives it.
+    Leased(Lease),
+    /// It only reads: it is written down whole when it ends.
+    Unwritten(Box<NewRun>),
+}
+
+impl Hold {
+    /// The run.
+    pub fn run(&self) -> RunId {
+        match self {
+            Self::Leased(lease) => lease.run,
+            Self::Unwritten(new) => new.run,
+        }
+    }
+}
+
+impl Reserved {
+    /// Takes it apart for the stage that follows.
+    pub(super) fn into_held(self) -> Held {
+        self.held
+    }
+}
+
+/// Makes or takes the run. Who loses the key looks again at what became of it.
+pub(super) async fn reserve(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> {
+    match admitted.valid().fresh().again().cloned() {
+        Some(found) => take(parts, admitted, &found).await,
+        None => make(parts, admitted).await,
+    }
+}
+
+async fn make(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> {
+    let run = parts.new_run();
+    let driven = parts.drive(run);
+    let began = parts.clock.now();
+    let (valid, place) = admitted.into_parts();
+    let new = new_run(parts, &valid, run, began);
+    let hold = if valid.fresh().authorized().resolved().tool().tool.reads() {
+        Hold::Unwritten(Box::new(new))
+    } else {
+        match parts.store.reserve(new).await.map_err(|failure| unavailable(&failure))? {
+            Made::Won(lease) => Hold::Leased(lease),
+            Made::Lost => return Err(Turn::Again),
+        }
+    };
+    Ok(Reserved { held: Held { valid, place, hold, attempt: 1, earlier: Vec::new(), began, driven } })
+}
+
+async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Result<Reserved, Turn> {
+    let driven = parts.drive(found.run);
+    let began = parts.clock.now();
+    let record = parts.store.run(found.run).map_err(|failure| unavailable(&failure))?;
+    let Some(record) = record.filter(|record| record.lease == found.lease) else {
+        return Err(Turn::Again);
+    };
+    if record.summary.state.apply(Event::Rearmed).is_err() {
+        return Err(Turn::Again);
+    }
+    let attempt = record.summary.attempts + 1;
+    let (valid, place) = admitted.into_parts();
+    let take = Take {
+        lease: found.lease,
+        event: Event::Rearmed,
+        owner: parts.store.process(),
+        at: began,
+        attempt: Some(checkpoint::attempt(valid.fresh().authorized().resolved().tool(), attempt, began)),
+    };
+    match parts.store.take(take).await.map_err(|failure| unavailable(&failure))? {
+        Some(lease) => {
+            let hold = Hold::Leased(lease);
+            Ok(Reserved {
+                held: Held { valid, place, hold, attempt, earlier: record.effects, began, driven },
+            })
+        }
+        None => Err(Turn::Again),
+    }
+}
+
+fn new_run(parts: &Parts, valid: &Valid, run: RunId, began: Timestamp) -> NewRun {
+    let fresh = valid.fresh();
+    let resolved = fresh.authorized().resolved();
+    let entry = resolved.tool();
+    let key = match resolved.key() {
+        Some(key) => Some(key.clone()),
+        None if entry.tool.reads() => None,
+        // A key of the host's own, told only where it is of use: when the call may be made again under it.
+        None => Key::parse(&format!("airlock-{run}")).ok(),
+    };
+    NewRun {
+        run,
+        key,
+        caller: resolved.caller().name.clone(),
+        tool: entry.name.clone(),
+        action: fresh.action(),
+        input: resolved.input().to_owned(),
+        trace: resolved.trace().clone(),
+        owner: parts.store.process(),
+        attempt: checkpoint::attempt(entry, 1, began),
+    }
+}

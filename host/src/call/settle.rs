@@ -1,0 +1,168 @@
+//! The end of a call, written in one transaction: attempt, step, run, key and event.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::attempt::Ran;
+use super::classify::Classified;
+use super::recall::unavailable;
+use super::reserve::Hold;
+use super::{Parts, Turn};
+use crate::model::classify::Verdict;
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
+use crate::model::id::RunId;
+use crate::model::limits::Limits;
+use crate::model::manifest::Repeat;
+use crate::model::reply::{Stored, Usage};
+use crate::model::secret::Mask;
+use crate::model::state::RunState;
+use crate::store::{End, KeyLife, Reserved};
+
+/// A call whose end is written down.
+#[derive(Debug)]
+pub struct Finished {
+    run: RunId,
+    attempts: u32,
+    usage: Usage,
+    stored: Stored,
+    dropped: Vec<String>,
+}
+
+impl Finished {
+    /// The run.
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// Attempts begun.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// What the last attempt used.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The result.
+    pub fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    /// Fields of the input that were left out.
+    pub fn dropped(&self) -> &[String] {
+        &self.dropped
+    }
+}
+
+/// Writes the end down and waits until it is durable, where anybody could ever ask for it again.
+pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result<Finished, Turn> {
+    let (ran, verdict) = classified.into_parts();
+    let Ran { valid, hold, attempt, usage, log, effects, outcomes, driven, ended: _ } = ran;
+    let resolved = valid.fresh().authorized().resolved();
+    let entry = resolved.tool();
+    let key = key_told(&hold, resolved.key().map(crate::model::key::Key::as_str), hold.run());
+    let life = key_life(&parts.config.limits, entry.tool.repeat);
+    let mut end = end(verdict, key.as_deref(), life, &parts.mask);
+    end.attempt = attempt;
+    end.usage = usage;
+    end.outcomes = outcomes;
+    end.at = parts.clock.now();
+    let text = log.text() + &end.log;
+    end.log = parts.mask.text(&text).unwrap_or(text);
+    let dropped = valid.dropped().to_vec();
+    let finished =
+        Finished { run: hold.run(), attempts: attempt, usage, stored: end.stored.clone(), dropped };
+    let written = match hold {
+        Hold::Leased(lease) => parts.store.settle(lease, end).await,
+        Hold::Unwritten(new) if new.key.is_some() => {
+            parts.store.record(*new, end).await.map(|made| matches!(made, Reserved::Won(_)))
+        }
+        Hold::Unwritten(new) => {
+            // Nobody can ask for it again, and nothing happened outside: it is recorded without being waited for.
+            drop(parts.store.record(*new, end));
+            Ok(true)
+        }
+    };
+    drop(driven);
+    match written {
+        Ok(true) => Ok(finished),
+        Ok(false) => Err(Turn::Again),
+        Err(failure) if effects.is_empty() => Err(unavailable(&failure)),
+        Err(failure) => Err(Turn::Refuse(unknown(finished.run, &failure))),
+    }
+}
+
+/// The end of a run as it is written, its attempt's own facts apart.
+pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, mask: &Mask) -> End {
+    let event = verdict.event();
+    let rearms = verdict.rearms() && key.is_some();
+    let (stored, word, log) = match verdict {
+        Verdict::Done(output) => (masked(true, output, mask), "ok".to_owned(), None),
+        Verdict::Failed { failure, .. } | Verdict::Partial(failure) | Verdict::Unknown { failure, .. } => {
+            let failure = match key.filter(|_| rearms) {
+                Some(key) => failure.with_detail("key", key),
+                None => failure,
+            };
+            let body = failure.to_json().to_string();
+            (masked(false, body, mask), failure.code.into_owned(), failure.log)
+        }
+    };
+    End {
+        // A run that ends was running: the state machine has no other way here.
+        state: RunState::Running.apply(event).unwrap_or(RunState::Failed),
+        event,
+        attempt: 1,
+        stored,
+        word,
+        rearms,
+        usage: Usage::default(),
+        log: log.map(|line| format!("host: {line}\n")).unwrap_or_default(),
+        outcomes: Vec::new(),
+        life,
+        at: crate::model::clock::Timestamp(0),
+    }
+}
+
+/// How long the key of a tool is kept: what must not repeat is remembered for longer.
+pub(super) fn key_life(limits: &Limits, repeat: Repeat) -> KeyLife {
+    let guard = match repeat {
+        Repeat::Once => limits.tombstone,
+        Repeat::Reads | Repeat::Idempotent | Repeat::Keyed => std::time::Duration::ZERO,
+    };
+    KeyLife { keep: limits.keep, guard }
+}
+
+/// Masked before it is stored: what is never written down never leaks.
+fn masked(ok: bool, body: String, mask: &Mask) -> Stored {
+    // Escapes may hide a value from a look at the text, so that text without any is looked at as it is.
+    if mask.text(&body).is_none() && !body.contains('\\') {
+        return Stored { ok, body };
+    }
+    let body = match serde_json::from_str::<Value>(&body) {
+        Ok(mut value) => {
+            mask.json(&mut value);
+            value.to_string()
+        }
+        Err(_) => body,
+    };
+    Stored { ok, body }
+}
+
+fn key_told(hold: &Hold, given: Option<&str>, run: RunId) -> Option<String> {
+    match (given, hold) {
+        (Some(key), _) => Some(key.to_owned()),
+        (None, Hold::Leased(_)) => Some(format!("airlock-{run}")),
+        (None, Hold::Unwritten(_)) => None,
+    }
+}
+
+fn unknown(run: RunId, failure: &crate::store::StoreFailure) -> Failure {
+    let text = "what was done could not be written down; the action may have happened: do not repeat it";
+    let mut unknown =
+        Failure::new(Kind::UnknownOutcome, code::OUTCOME_UNKNOWN, text).with_detail("run", run.to_string());
+    unknown.log = Some(failure.to_string());
+    unknown
+}

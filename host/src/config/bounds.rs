@@ -1,0 +1,130 @@
+//! How far each limit may be set.
+
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use toml::Spanned;
+
+use super::faults::Fault;
+use super::written;
+use crate::model::limits::Limits;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3600);
+const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// An attempt that takes longer than an hour is no call any more.
+pub(super) const ATTEMPT: (Duration, Duration) = (MILLISECOND, HOUR);
+
+/// Enough for days of computing; beyond it, sums of fuel could overflow.
+const MOST_FUEL: u64 = 1_000_000_000_000_000;
+
+/// One page of WebAssembly, and all that 32 bits address.
+const MEMORY: (u64, u64) = (64 << 10, 4 << 30);
+
+/// What is held whole in memory: an empty reply with room to spare, and what one call must not exceed.
+const HELD: (u64, u64) = (64, 256 << 20);
+
+/// The reader of JSON goes no deeper than this.
+const DEEPEST: u64 = 127;
+
+/// Half of the places is for one plugin or caller, so there are two at least; each holds a sandbox ready.
+const PLACES: (u64, u64) = (2, 1024);
+
+/// Resolves `[limits]`.
+pub(super) fn limits(written: written::Limits, faults: &mut Vec<Fault>) -> Limits {
+    let usual = Limits::default();
+    let attempt = time("limits.attempt", written.attempt.as_ref(), ATTEMPT, faults).unwrap_or(usual.attempt);
+    let mut within = |key: &str, written, usual: Duration| {
+        let path = format!("limits.{key}");
+        time(&path, written, (MILLISECOND, attempt), faults).unwrap_or(usual.min(attempt))
+    };
+    let connect = within("connect", written.connect.as_ref(), usual.connect);
+    let read = within("read", written.read.as_ref(), usual.read);
+    let mut lasting = |key: &str, written, bounds, usual| {
+        time(&format!("limits.{key}"), written, bounds, faults).unwrap_or(usual)
+    };
+    let wait = lasting("wait", written.wait.as_ref(), (MILLISECOND, HOUR), usual.wait);
+    let keep = lasting("keep", written.keep.as_ref(), (MILLISECOND, YEAR), usual.keep);
+    let tombstone = lasting("tombstone", written.tombstone.as_ref(), (MILLISECOND, YEAR), usual.tombstone);
+    let mut size = |key, written, bounds, usual| bytes(key, written, bounds, faults).unwrap_or(usual);
+    let memory = size("memory", written.memory.as_ref(), MEMORY, usual.memory);
+    let output = size("output", written.output.as_ref(), HELD, usual.output);
+    let log = size("log", written.log.as_ref(), HELD, usual.log);
+    let body = size("body", written.body.as_ref(), HELD, usual.body);
+    let input = size("input", written.input.as_ref(), HELD, usual.input);
+    let mut count = |key, written, bounds, usual| number(key, written, bounds, faults).unwrap_or(usual);
+    let narrow = |wide: u64| u32::try_from(wide).unwrap_or(u32::MAX);
+    Limits {
+        fuel: count("fuel", written.fuel.as_ref(), (1, MOST_FUEL), usual.fuel),
+        requests: count("requests", written.requests.as_ref(), (1, 1_000_000), usual.requests),
+        depth: count("depth", written.depth.as_ref(), (1, DEEPEST), usual.depth),
+        at_once: narrow(count("at_once", written.at_once.as_ref(), PLACES, usual.at_once.into())),
+        waiting: narrow(count("waiting", written.waiting.as_ref(), (1, 1_000_000), usual.waiting.into())),
+        attempt,
+        connect,
+        read,
+        memory,
+        output,
+        log,
+        body,
+        input,
+        wait,
+        keep,
+        tombstone,
+    }
+}
+
+/// A duration between two bounds; none where nothing was written.
+pub(super) fn time(
+    path: &str,
+    written: Option<&Spanned<Duration>>,
+    bounds: (Duration, Duration),
+    faults: &mut Vec<Fault>,
+) -> Option<Duration> {
+    let show = |time: Duration| humantime::format_duration(time).to_string();
+    bounded(path, written?.span(), *written?.get_ref(), bounds, show, faults)
+}
+
+fn bytes(
+    key: &str,
+    written: Option<&Spanned<written::Bytes>>,
+    bounds: (u64, u64),
+    faults: &mut Vec<Fault>,
+) -> Option<u64> {
+    let show = |bytes: u64| ByteSize::b(bytes).display().iec().to_string().replace(".0 ", " ");
+    bounded(&format!("limits.{key}"), written?.span(), written?.get_ref().0, bounds, show, faults)
+}
+
+fn number(
+    key: &str,
+    written: Option<&Spanned<u64>>,
+    bounds: (u64, u64),
+    faults: &mut Vec<Fault>,
+) -> Option<u64> {
+    bounded(
+        &format!("limits.{key}"),
+        written?.span(),
+        *written?.get_ref(),
+        bounds,
+        |number| number.to_string(),
+        faults,
+    )
+}
+
+fn bounded<T: Copy + PartialOrd>(
+    path: &str,
+    place: std::ops::Range<usize>,
+    value: T,
+    (least, most): (T, T),
+    show: impl Fn(T) -> String,
+    faults: &mut Vec<Fault>,
+) -> Option<T> {
+    let side = match value {
+        small if small < least => format!("at least {}", show(least)),
+        large if large > most => format!("at most {}", show(most)),
+        _ => return Some(value),
+    };
+    faults.push(Fault::at(place, format!("`{path}` is out of bounds")).expected(side));
+    None
+}

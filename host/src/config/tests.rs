@@ -1,0 +1,695 @@
+//! The file as people write it: what is right, and how everything that is wrong is said.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+
+use super::read::Read as _;
+use super::*;
+use crate::model::id::CallerName;
+use crate::model::limits::Limits;
+use crate::model::manifest::Risk;
+
+/// An environment in which exactly one secret is set.
+fn env(name: &str) -> Option<String> {
+    match name {
+        "DESK_TOKEN" => Some("s3cr3t".to_owned()),
+        "EMPTY" => Some(" ".to_owned()),
+        _ => None,
+    }
+}
+
+fn parse(text: &str) -> Result<Config, Faults> {
+    Config::parse(text, Path::new("airlock.toml"), &env)
+}
+
+fn faults(text: &str) -> String {
+    parse(text).unwrap_err().to_string()
+}
+
+#[test]
+fn an_empty_file_is_a_configuration() {
+    let config = parse("").unwrap();
+    assert_eq!(
+        (config.plugins.as_path(), config.state.as_path()),
+        (Path::new("plugins"), Path::new(".airlock"))
+    );
+    assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.callers.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["local"]);
+}
+
+#[test]
+fn paths_are_relative_to_the_file() {
+    let config =
+        Config::parse("plugins = \"p\"\nstate = \"/var/s\"", Path::new("/etc/airlock.toml"), &env).unwrap();
+    assert_eq!(
+        (config.plugins.as_path(), config.state.as_path()),
+        (Path::new("/etc/p"), Path::new("/var/s"))
+    );
+}
+
+#[test]
+fn what_is_written_is_what_holds() {
+    let config = parse(
+        r#"
+        [plugin.desk]
+        config = { backend = "http://127.0.0.1:8080", greeting = "" }
+        secrets = ["desk_token"]
+        [[plugin.desk.http]]
+        origin = "http://127.0.0.1:8080"
+        methods = ["GET", "POST"]
+        paths = ["/orders/*"]
+        addresses = ["127.0.0.1", "fd00::/8"]
+        read = "45s"
+        [callers.bot]
+        permissions = ["order:read"]
+        [secrets]
+        desk_token = { env = "DESK_TOKEN" }
+        [limits]
+        memory = "128 MiB"
+        [tools."desk.send_mail"]
+        confirm = "none"
+        timeout = "1m"
+        "#,
+    )
+    .unwrap();
+    let desk = &config.grants["desk"];
+    assert_eq!(desk.config["backend"], "http://127.0.0.1:8080");
+    let grant = &desk.http[0];
+    assert_eq!(grant.origin.to_string(), "http://127.0.0.1:8080");
+    assert!(grant.addresses[1].contains("fdff::1".parse().unwrap()));
+    assert_eq!((grant.connect, grant.read), (None, Some(Duration::from_secs(45))));
+    let bot = &config.callers[&CallerName("bot".into())];
+    assert_eq!((bot.max_risk, bot.permissions.as_ref().unwrap().len()), (Risk::L2, 1));
+    assert!(bot.sees(&"any.tool".parse().unwrap(), Risk::L2));
+    assert_eq!(config.secrets["desk_token"].reveal(), "s3cr3t");
+    assert_eq!(config.limits.memory, 128 << 20);
+    let rules = &config.tools[&"desk.send_mail".parse().unwrap()];
+    assert_eq!((rules.confirm, rules.timeout), (Some(Confirm::Nobody), Some(Duration::from_secs(60))));
+}
+
+#[test]
+fn every_fault_is_told_at_once_with_its_line_and_what_would_mend_it() {
+    assert_snapshot!(faults(
+        r#"plugin_folder = "p"
+attempt = "5s"
+[plugin.Desk]
+[[plugin.desk.http]]
+origin = "api.example.com"
+methods = ["post"]
+adresses = ["127.0.0.1/33"]
+[callers.bot]
+permision = ["order:read"]
+max_risk = "L5"
+tools = ["desk"]
+[limits]
+atempt = "5s"
+memory = 64
+fuel = 0
+[tools.desk.send_mail]
+confirm = "nobody"
+"#
+    ), @r#"
+    error: unknown setting `plugin_folder`
+     --> airlock.toml:1:1
+      |
+    1 | plugin_folder = "p"
+      | ^^^^^^^^^^^^^ not a setting at the top of the file
+      |
+      = help: the settings here are plugins, state, plugin, callers, secrets, limits, tools, http
+
+    error: unknown setting `attempt`
+     --> airlock.toml:2:1
+      |
+    2 | attempt = "5s"
+      | ^^^^^^^ not a setting at the top of the file
+      |
+      = help: `attempt` stands under `[limits]`
+
+    error: `Desk` cannot be a name under `plugin`
+     --> airlock.toml:3:9
+      |
+    3 | [plugin.Desk]
+      |         ^^^^ a plugin's name is lower-case letters, digits and single _, and begins with a letter
+
+    error: `plugin.desk.http.origin` cannot be read
+     --> airlock.toml:5:10
+      |
+    5 | origin = "api.example.com"
+      |          ^^^^^^^^^^^^^^^^^ an origin is scheme, host and port, such as https://api.example.com or https://*.example.com:8443
+
+    error: `plugin.desk.http.methods` cannot be read
+     --> airlock.toml:6:12
+      |
+    6 | methods = ["post"]
+      |            ^^^^^^ a method is in capitals: POST
+
+    error: unknown setting `plugin.desk.http.adresses`
+     --> airlock.toml:7:1
+      |
+    7 | adresses = ["127.0.0.1/33"]
+      | ^^^^^^^^ not a setting of `plugin.desk.http`
+      |
+      = help: did you mean `addresses`?
+
+    error: unknown setting `callers.bot.permision`
+     --> airlock.toml:9:1
+      |
+    9 | permision = ["order:read"]
+      | ^^^^^^^^^ not a setting of `callers.bot`
+      |
+      = help: did you mean `permissions`?
+
+    error: `callers.bot.max_risk` cannot be read
+      --> airlock.toml:10:12
+       |
+    10 | max_risk = "L5"
+       |            ^^^^ a risk: "L1", "L2", "L3" or "L4"
+
+    error: `callers.bot.tools` cannot be read
+      --> airlock.toml:11:10
+       |
+    11 | tools = ["desk"]
+       |          ^^^^^^ a pattern is a tool, a plugin with .*, or *, such as desk.find_order or desk.*
+
+    error: unknown setting `limits.atempt`
+      --> airlock.toml:13:1
+       |
+    13 | atempt = "5s"
+       | ^^^^^^ not a setting of `limits`
+       |
+       = help: did you mean `attempt`?
+
+    error: `limits.memory` is a number
+      --> airlock.toml:14:10
+       |
+    14 | memory = 64
+       |          ^^ a size with its unit, such as "64 KiB" or "8 MiB"
+       |
+       = help: write it in quotes
+
+    error: `limits.fuel` is out of bounds
+      --> airlock.toml:15:8
+       |
+    15 | fuel = 0
+       |        ^ at least 1
+
+    error: `desk` cannot be a name under `tools`
+      --> airlock.toml:16:8
+       |
+    16 | [tools.desk.send_mail]
+       |        ^^^^ a tool is named plugin.tool, such as desk.create_ticket
+       |
+       = help: write it in quotes: [tools."desk.send_mail"]
+
+    airlock.toml has 13 faults
+    "#);
+}
+
+#[test]
+fn a_value_of_another_type_is_said_in_the_words_of_the_setting() {
+    assert_snapshot!(faults(
+        r#"plugin = "folder"
+callers = []
+[plugins.desk]
+[limits]
+attempt = 30
+requests = "100"
+fuel = -1
+[http]
+roots = "ca.pem"
+[tools]
+"desk.send_mail" = "none"
+"#
+    ), @r#"
+    error: `plugin` is a text
+     --> airlock.toml:1:10
+      |
+    1 | plugin = "folder"
+      |          ^^^^^^^^ a table, with a key for each setting
+      |
+      = help: the folder of plugins is `plugins`, with an s
+
+    error: `callers` is a list
+     --> airlock.toml:2:11
+      |
+    2 | callers = []
+      |           ^^ a table, with a key for each setting
+
+    error: `plugins` is a table
+     --> airlock.toml:3:2
+      |
+    3 | [plugins.desk]
+      |  ^^^^^^^ a text in quotes, not empty
+      |
+      = help: what one plugin is given stands under `[plugin.NAME]`, without the s
+
+    error: `limits.attempt` is a number
+     --> airlock.toml:5:11
+      |
+    5 | attempt = 30
+      |           ^^ a duration with its unit, such as "100ms", "30s" or "24h"
+      |
+      = help: write it in quotes
+
+    error: `limits.requests` is a text
+     --> airlock.toml:6:12
+      |
+    6 | requests = "100"
+      |            ^^^^^ a whole number, such as 100 or 20_000
+      |
+      = help: write it without quotes
+
+    error: `limits.fuel` cannot be read
+     --> airlock.toml:7:8
+      |
+    7 | fuel = -1
+      |        ^^ must not be negative, nor beyond 2^64
+
+    error: `http.roots` is a text
+     --> airlock.toml:9:9
+      |
+    9 | roots = "ca.pem"
+      |         ^^^^^^^^ a list
+      |
+      = help: write it in brackets: […]
+
+    error: `tools.desk.send_mail` is a text
+      --> airlock.toml:11:20
+       |
+    11 | "desk.send_mail" = "none"
+       |                    ^^^^^^ a table, with a key for each setting
+
+    airlock.toml has 8 faults
+    "#);
+}
+
+#[test]
+fn grants_are_whole_and_mean_something() {
+    assert_snapshot!(faults(
+        r#"[[plugin.desk.http]]
+paths = []
+[[plugin.desk.http]]
+origin = "https://x.example/path"
+methods = []
+paths = ["orders"]
+addresses = ["10.1.2.3/8", "::ffff:10.0.0.1", "localhost"]
+connect = "2m"
+[plugin.mail.http]
+origin = "https://x.example"
+"#
+    ), @r#"
+    error: `plugin.desk.http` lacks `origin`
+     --> airlock.toml:1:1
+      |
+    1 | [[plugin.desk.http]]
+      | ^^^^^^^^^^^^^^^^^^^^ needs `origin`
+      |
+      = help: origin = "https://api.example.com"
+
+    error: `plugin.desk.http` lacks `methods`
+     --> airlock.toml:1:1
+      |
+    1 | [[plugin.desk.http]]
+      | ^^^^^^^^^^^^^^^^^^^^ needs `methods`
+      |
+      = help: methods = ["GET"]
+
+    error: `plugin.desk.http.paths` is empty
+     --> airlock.toml:2:9
+      |
+    2 | paths = []
+      |         ^^ at least one
+      |
+      = help: leave it out where all paths are meant
+
+    error: `plugin.desk.http.origin` cannot be read
+     --> airlock.toml:4:10
+      |
+    4 | origin = "https://x.example/path"
+      |          ^^^^^^^^^^^^^^^^^^^^^^^^ an origin is scheme, host and port, such as https://api.example.com or https://*.example.com:8443
+
+    error: `plugin.desk.http.methods` is empty
+     --> airlock.toml:5:11
+      |
+    5 | methods = []
+      |           ^^ at least one
+      |
+      = help: leave the whole grant out where nothing is to be sent
+
+    error: `plugin.desk.http.paths` cannot be read
+     --> airlock.toml:6:10
+      |
+    6 | paths = ["orders"]
+      |          ^^^^^^^^ a path begins with / ; * stands for one segment and a final /** for the rest, such as /orders/*
+
+    error: `plugin.desk.http.addresses` cannot be read
+     --> airlock.toml:7:14
+      |
+    7 | addresses = ["10.1.2.3/8", "::ffff:10.0.0.1", "localhost"]
+      |              ^^^^^^^^^^^^ the range begins earlier; write 10.0.0.0/8
+
+    error: `plugin.desk.http.addresses` cannot be read
+     --> airlock.toml:7:28
+      |
+    7 | addresses = ["10.1.2.3/8", "::ffff:10.0.0.1", "localhost"]
+      |                            ^^^^^^^^^^^^^^^^^ an IPv4 address in the clothes of IPv6; write 10.0.0.1
+
+    error: `plugin.desk.http.addresses` cannot be read
+     --> airlock.toml:7:47
+      |
+    7 | addresses = ["10.1.2.3/8", "::ffff:10.0.0.1", "localhost"]
+      |                                               ^^^^^^^^^^^ an address or a range of them, such as 127.0.0.1 or 10.1.0.0/16
+
+    error: `plugin.desk.http.connect` is out of bounds
+     --> airlock.toml:8:11
+      |
+    8 | connect = "2m"
+      |           ^^^^ at most 30s
+
+    error: `plugin.mail.http` is a table
+     --> airlock.toml:9:1
+      |
+    9 | [plugin.mail.http]
+      | ^^^^^^^^^^^^^^^^^^ a list
+      |
+      = help: write its header as `[[plugin.mail.http]]`, or `http = [{ … }]`
+
+    airlock.toml has 11 faults
+    "#);
+}
+
+#[test]
+fn secrets_are_there_when_the_host_starts() {
+    assert_snapshot!(faults(
+        r#"[plugin.desk]
+secrets = ["desk_tokn", "other"]
+[secrets]
+desk_token = { env = "DESK_TOKEN" }
+unset = { env = "UNSET" }
+empty = { env = "EMPTY" }
+nowhere = {}
+"#
+    ), @r#"
+    error: there is no secret `desk_tokn`
+     --> airlock.toml:2:12
+      |
+    2 | secrets = ["desk_tokn", "other"]
+      |            ^^^^^^^^^^^ a name under [secrets]
+      |
+      = help: did you mean `desk_token`?
+
+    error: there is no secret `other`
+     --> airlock.toml:2:25
+      |
+    2 | secrets = ["desk_tokn", "other"]
+      |                         ^^^^^^^ a name under [secrets]
+      |
+      = help: write under [secrets]: other = { env = "OTHER" }
+
+    error: the secret `unset` is missing: the variable UNSET is not set
+     --> airlock.toml:5:17
+      |
+    5 | unset = { env = "UNSET" }
+      |                 ^^^^^^^ a variable that holds the secret
+      |
+      = help: export UNSET='…'
+
+    error: the secret `empty` is missing: the variable EMPTY is empty
+     --> airlock.toml:6:17
+      |
+    6 | empty = { env = "EMPTY" }
+      |                 ^^^^^^^ a variable that holds the secret
+      |
+      = help: export EMPTY='…'
+
+    error: the secret `nowhere` comes from nowhere
+     --> airlock.toml:7:1
+      |
+    7 | nowhere = {}
+      | ^^^^^^^ needs `env`
+      |
+      = help: nowhere = { env = "NOWHERE" }
+
+    airlock.toml has 5 faults
+    "#);
+}
+
+#[test]
+fn a_secret_written_into_the_file_is_refused_and_not_shown() {
+    let told = faults("[secrets]\ndesk_token = \"s3cr3t\"\nother = { value = \"s3cr3t\" }\n");
+    assert!(!told.contains("s3cr3t"));
+    assert_snapshot!(told, @r#"
+    error: `secrets.desk_token` is a text
+    --> airlock.toml:2
+     = note: a table, with a key for each setting
+     = help: a secret is never written here; say where it comes from: { env = "NAME" }
+
+    error: unknown setting `secrets.other.value`
+    --> airlock.toml:3
+     = note: not a setting of `secrets.other`
+     = help: the settings here are env
+
+    airlock.toml has 2 faults
+    "#);
+    let told = faults("[secrets]\ndesk_token = s3cr3t\n");
+    assert!(!told.contains("s3cr3t"));
+    assert_snapshot!(told, @r#"
+    error: the file is no TOML: string values must be quoted, expected literal string
+    --> airlock.toml:2
+    "#);
+}
+
+#[test]
+fn limits_have_bounds() {
+    assert_snapshot!(faults(
+        r#"[limits]
+attempt = "2h"
+connect = "31s"
+memory = "1 KiB"
+output = "1 GiB"
+depth = 128
+at_once = 1
+waiting = 0
+keep = "0s"
+"#
+    ), @r#"
+    error: `limits.attempt` is out of bounds
+     --> airlock.toml:2:11
+      |
+    2 | attempt = "2h"
+      |           ^^^^ at most 1h
+
+    error: `limits.connect` is out of bounds
+     --> airlock.toml:3:11
+      |
+    3 | connect = "31s"
+      |           ^^^^^ at most 30s
+
+    error: `limits.memory` is out of bounds
+     --> airlock.toml:4:10
+      |
+    4 | memory = "1 KiB"
+      |          ^^^^^^^ at least 64 KiB
+
+    error: `limits.output` is out of bounds
+     --> airlock.toml:5:10
+      |
+    5 | output = "1 GiB"
+      |          ^^^^^^^ at most 256 MiB
+
+    error: `limits.depth` is out of bounds
+     --> airlock.toml:6:9
+      |
+    6 | depth = 128
+      |         ^^^ at most 127
+
+    error: `limits.at_once` is out of bounds
+     --> airlock.toml:7:11
+      |
+    7 | at_once = 1
+      |           ^ at least 2
+
+    error: `limits.waiting` is out of bounds
+     --> airlock.toml:8:11
+      |
+    8 | waiting = 0
+      |           ^ at least 1
+
+    error: `limits.keep` is out of bounds
+     --> airlock.toml:9:8
+      |
+    9 | keep = "0s"
+      |        ^^^^ at least 1ms
+
+    airlock.toml has 8 faults
+    "#);
+}
+
+#[test]
+fn the_times_of_a_request_stay_within_a_short_attempt() {
+    let limits = parse("[limits]\nattempt = \"200ms\"").unwrap().limits;
+    assert_eq!((limits.connect, limits.read), (limits.attempt, limits.attempt));
+}
+
+#[test]
+fn a_grant_may_take_as_long_as_the_plugins_longest_attempt() {
+    let grant = "[[plugin.desk.http]]\norigin = \"https://x.example\"\nmethods = [\"GET\"]\nread = \"50s\"\n";
+    assert!(parse(grant).is_err());
+    assert!(parse(&format!("{grant}[tools.\"desk.find\"]\ntimeout = \"1m\"")).is_ok());
+}
+
+#[test]
+fn local_is_nobodys_to_define() {
+    assert_snapshot!(faults("[callers.local]\n[callers.\"a b\"]\n"), @r#"
+    error: `local` cannot be a name under `callers`
+     --> airlock.toml:1:10
+      |
+    1 | [callers.local]
+      |          ^^^^^ `local` is the person at the command line, who may do everything
+
+    error: `a b` cannot be a name under `callers`
+     --> airlock.toml:2:10
+      |
+    2 | [callers."a b"]
+      |          ^^^^^ a caller's name is at most 64 letters, digits, - and _
+
+    airlock.toml has 2 faults
+    "#);
+}
+
+#[test]
+fn the_state_folder_lies_outside_of_the_plugins() {
+    assert_snapshot!(faults("plugins = \"x\"\nstate = \"y/../x/./state\"\n"), @r#"
+    error: the state folder lies in the folder of plugins
+     --> airlock.toml:2:9
+      |
+    2 | state = "y/../x/./state"
+      |         ^^^^^^^^^^^^^^^^ a folder outside of x
+    "#);
+    assert!(parse("plugins = \".airlock\"\n").is_err());
+    assert!(parse("plugins = \"x\"\nstate = \"x-state\"\n").is_ok());
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_shown_where_it_breaks() {
+    assert_snapshot!(faults("plugins = plugins\n[limits\nattempt = \"30s\"\n"), @r#"
+    error: the file is no TOML: string values must be quoted, expected literal string
+     --> airlock.toml:1:11
+      |
+    1 | plugins = plugins
+      |           ^^^^^^^
+
+    error: the file is no TOML: unclosed table, expected `]`
+     --> airlock.toml:2:8
+      |
+    2 | [limits
+      |        ^
+
+    airlock.toml has 2 faults
+    "#);
+    assert_snapshot!(faults("plugins = \"a\"\nplugins = \"b\"\n"), @r#"
+    error: the file is no TOML: duplicate key
+     --> airlock.toml:2:1
+      |
+    2 | plugins = "b"
+      | ^^^^^^^
+    "#);
+}
+
+#[test]
+fn certificates_are_read_and_must_be_some() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("empty.pem"), "no certificate").unwrap();
+    let text = "[http]\nroots = [\"empty.pem\", \"missing.pem\"]\n";
+    let told = Config::parse(text, &folder.path().join("airlock.toml"), &env).unwrap_err();
+    let told = told.to_string().replace(folder.path().to_str().unwrap(), "FOLDER");
+    assert_snapshot!(told, @r#"
+    error: FOLDER/empty.pem cannot be trusted: it holds no certificate
+     --> FOLDER/airlock.toml:2:10
+      |
+    2 | roots = ["empty.pem", "missing.pem"]
+      |          ^^^^^^^^^^^ a file of certificates in PEM (-----BEGIN CERTIFICATE-----)
+
+    error: FOLDER/missing.pem cannot be trusted: No such file or directory (os error 2)
+     --> FOLDER/airlock.toml:2:23
+      |
+    2 | roots = ["empty.pem", "missing.pem"]
+      |                       ^^^^^^^^^^^^^ a file of certificates in PEM (-----BEGIN CERTIFICATE-----)
+
+    FOLDER/airlock.toml has 2 faults
+    "#);
+}
+
+#[test]
+fn faults_are_values_too() {
+    let faults = parse("[limits]\natempt = \"5s\"\n\nfuel = 0").unwrap_err();
+    let lines: Vec<_> = faults.list().iter().map(|fault| faults.line(fault).unwrap()).collect();
+    assert_eq!(lines, [2, 4]);
+    let failure = faults.failure();
+    assert_eq!(
+        (&*failure.code, failure.details.unwrap()["faults"][0]["line"].as_u64()),
+        ("INVALID_CONFIGURATION", Some(2))
+    );
+}
+
+/// The reference with its settings in force; prose keeps its `#`.
+fn reference_in_force() -> String {
+    let setting = |line: &str| {
+        line.strip_prefix('#')
+            .filter(|rest| rest.starts_with(|c: char| c == '[' || c.is_ascii_lowercase()))
+            .map(str::to_owned)
+    };
+    Config::reference().lines().map(|line| setting(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
+}
+
+#[test]
+fn the_reference_is_in_force_as_it_stands_and_with_every_setting_taken_in() {
+    assert_eq!(parse(Config::reference()).unwrap().limits, Limits::default());
+    let text =
+        reference_in_force().replace("#roots", "roots").replace("roots = [\"extra-ca.pem\"]", "roots = []");
+    let config = parse(&text).unwrap_or_else(|faults| panic!("{faults}"));
+    assert_eq!(config.limits, Limits::default());
+    assert_eq!(
+        (config.plugins.as_path(), config.state.as_path()),
+        (Path::new("plugins"), Path::new(".airlock"))
+    );
+}
+
+#[test]
+fn the_reference_names_every_setting() {
+    let text = reference_in_force();
+    let named: BTreeSet<String> =
+        settings_in("", &DeValue::Table(DeTable::parse(&text).unwrap().into_inner()));
+    let known: BTreeSet<String> = Written::settings("").into_iter().collect();
+    assert_eq!(named, known);
+}
+
+/// The dotted paths of what stands in a table, with `*` for the names that an operator chooses.
+fn settings_in(path: &str, value: &DeValue<'_>) -> BTreeSet<String> {
+    let chosen = matches!(path, "plugin" | "plugin.*.config" | "callers" | "secrets" | "tools");
+    match value {
+        DeValue::Table(table) => {
+            let below = |key: &str| match path {
+                "" => key.to_owned(),
+                _ if chosen => format!("{path}.*"),
+                _ => format!("{path}.{key}"),
+            };
+            table
+                .iter()
+                .flat_map(|(key, value)| settings_in(&below(key.get_ref()), value.get_ref()))
+                .collect()
+        }
+        DeValue::Array(items) if items.iter().any(|item| item.get_ref().is_table()) => {
+            items.iter().flat_map(|item| settings_in(path, item.get_ref())).collect()
+        }
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_)
+        | DeValue::Array(_) => BTreeSet::from([path.to_owned()]),
+    }
+}

@@ -1,0 +1,275 @@
+//! `airlock.toml` as written: every key that exists, what its value looks like, and where it stood.
+
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::read::{Named, Read, Reader, Text, tables};
+use super::resolved::{AddressRange, Confirm};
+use crate::model::caller::ToolPattern;
+use crate::model::id::{CallerName, ToolName, is_name};
+use crate::model::manifest::Risk;
+use crate::model::origin::{NotAPath, NotAnOrigin, OriginPattern, PathPattern};
+
+tables! {
+    /// The whole file.
+    Written {
+        plugins: String,
+        state: String,
+        plugin: Named<PluginName, Plugin>,
+        callers: Named<CallerName, Caller>,
+        secrets: Named<SecretName, Secret>,
+        limits: Limits,
+        tools: Named<ToolName, Tool>,
+        http: Http,
+    }
+
+    /// `[plugin.NAME]`: what one plugin is given.
+    Plugin {
+        config: Values,
+        secrets: Vec<Spanned<SecretName>>,
+        http: Vec<Spanned<Grant>>,
+    }
+
+    /// `[[plugin.NAME.http]]`: requests that it may send.
+    Grant {
+        origin: OriginPattern,
+        methods: Vec<Spanned<Method>>,
+        paths: Vec<Spanned<PathPattern>>,
+        addresses: Vec<Spanned<AddressRange>>,
+        connect: Duration,
+        read: Duration,
+    }
+
+    /// `[callers.NAME]`: who may ask for what.
+    Caller {
+        permissions: Vec<Spanned<String>>,
+        max_risk: Risk,
+        tools: Vec<Spanned<ToolPattern>>,
+    }
+
+    /// `[secrets] NAME = {…}`: where a secret comes from.
+    Secret {
+        env: Variable,
+    }
+
+    /// `[limits]`: what bounds calls.
+    Limits {
+        attempt: Duration,
+        connect: Duration,
+        read: Duration,
+        fuel: u64,
+        memory: Bytes,
+        output: Bytes,
+        log: Bytes,
+        requests: u64,
+        body: Bytes,
+        input: Bytes,
+        depth: u64,
+        at_once: u64,
+        waiting: u64,
+        wait: Duration,
+        keep: Duration,
+        tombstone: Duration,
+    }
+
+    /// `[tools."plugin.tool"]`: what holds for one tool.
+    Tool {
+        confirm: Confirm,
+        timeout: Duration,
+    }
+
+    /// `[http]`: what holds for every request.
+    Http {
+        roots: Vec<Spanned<String>>,
+    }
+}
+
+/// Values under keys that a plugin chooses.
+pub(super) type Values = Named<String, Value>;
+
+/// One value that a plugin is given.
+#[derive(Debug)]
+pub(super) struct Value(pub(super) String);
+
+/// A plugin's name.
+#[derive(Debug)]
+pub(super) struct PluginName(pub(super) String);
+
+/// A secret's name.
+#[derive(Debug)]
+pub(super) struct SecretName(pub(super) String);
+
+/// A method of HTTP.
+#[derive(Debug)]
+pub(super) struct Method(pub(super) String);
+
+/// A variable of the environment.
+#[derive(Debug)]
+pub(super) struct Variable(pub(super) String);
+
+/// A size.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bytes(pub(super) u64);
+
+impl Text for String {
+    const IS: &'static str = "a text in quotes, not empty";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() { Err(String::new()) } else { Ok(text.to_owned()) }
+    }
+}
+
+impl Text for Value {
+    const IS: &'static str = "a text in quotes";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Text for PluginName {
+    const IS: &'static str =
+        "a plugin's name is lower-case letters, digits and single _, and begins with a letter";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if is_name(text) { Ok(Self(text.to_owned())) } else { Err(String::new()) }
+    }
+}
+
+impl Text for SecretName {
+    const IS: &'static str =
+        "a secret's name is lower-case letters, digits and single _, and begins with a letter";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if is_name(text) { Ok(Self(text.to_owned())) } else { Err(String::new()) }
+    }
+}
+
+impl Text for CallerName {
+    const IS: &'static str = "a caller's name is at most 64 letters, digits, - and _";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        match text {
+            "local" => Err("`local` is the person at the command line, who may do everything".to_owned()),
+            _ if plain && (1..=64).contains(&text.len()) => Ok(Self(text.to_owned())),
+            _ => Err(String::new()),
+        }
+    }
+}
+
+impl Text for ToolName {
+    const IS: &'static str = "a tool is named plugin.tool, such as desk.create_ticket";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| String::new())
+    }
+}
+
+impl Text for ToolPattern {
+    const IS: &'static str = "a pattern is a tool, a plugin with .*, or *, such as desk.find_order or desk.*";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(String::new)
+    }
+}
+
+impl Text for OriginPattern {
+    const IS: &'static str = "an origin, such as https://api.example.com";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|why: NotAnOrigin| why.to_string())
+    }
+}
+
+impl Text for PathPattern {
+    const IS: &'static str = "a path, such as /orders/*";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|why: NotAPath| why.to_string())
+    }
+}
+
+impl Text for AddressRange {
+    const IS: &'static str = "an address or a range of them, such as 127.0.0.1 or 10.1.0.0/16";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl Text for Method {
+    const IS: &'static str = "a method is in capitals, such as GET or POST";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let capitals = (1..=32).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
+        match text {
+            "CONNECT" | "TRACE" => Err("CONNECT and TRACE are never sent".to_owned()),
+            _ if capitals => Ok(Self(text.to_owned())),
+            "get" | "head" | "post" | "put" | "patch" | "delete" => {
+                Err(format!("a method is in capitals: {}", text.to_uppercase()))
+            }
+            _ => Err(String::new()),
+        }
+    }
+}
+
+impl Text for Variable {
+    const IS: &'static str = "a variable of the environment, such as DESK_TOKEN";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let begins = text.starts_with(|first: char| !first.is_ascii_digit());
+        if plain && begins { Ok(Self(text.to_owned())) } else { Err(String::new()) }
+    }
+}
+
+impl Text for Risk {
+    const IS: &'static str = "a risk: \"L1\", \"L2\", \"L3\" or \"L4\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "L1" => Ok(Self::L1),
+            "L2" => Ok(Self::L2),
+            "L3" => Ok(Self::L3),
+            "L4" => Ok(Self::L4),
+            _ => Err(String::new()),
+        }
+    }
+}
+
+impl Text for Confirm {
+    const IS: &'static str = "\"none\" where nobody is asked, \"person\" where a person is";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::Nobody),
+            "person" => Ok(Self::Person),
+            _ => Err(String::new()),
+        }
+    }
+}
+
+impl Text for Duration {
+    const IS: &'static str = "a duration with its unit, such as \"100ms\", \"30s\" or \"24h\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        humantime::parse_duration(text).map_err(|_| String::new())
+    }
+}
+
+impl Text for Bytes {
+    const IS: &'static str = "a size with its unit, such as \"64 KiB\" or \"8 MiB\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let bare = text.bytes().all(|byte| byte.is_ascii_digit());
+        if bare {
+            Err(String::new())
+        } else {
+            text.parse().map(|size: bytesize::ByteSize| Self(size.as_u64())).map_err(|_| String::new())
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Doors: everything through which somebody asks for something.
+
+pub mod cli;

@@ -1,0 +1,345 @@
+//! `airlock runs`: what was called, and everything that is known of one run.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::clean::clean;
+use super::hints::deciding;
+use super::layout::{age, moment, pretty, table};
+use super::output::Output;
+use super::problem::{Exit, Problem};
+use crate::model::clock::{Clock as _, SystemClock, Timestamp};
+use crate::model::effect::Effect;
+use crate::model::id::TraceId;
+use crate::model::reply::Stored;
+use crate::model::run::{Attempt, Happened, Record, Summary};
+use crate::model::state::RunState;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The run to show in full, or the beginning of its id
+    run: Option<String>,
+
+    /// How many to list, the latest first
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// Only those in this state
+    #[arg(long)]
+    state: Option<State>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum State {
+    Running,
+    Completed,
+    Failed,
+    Suspended,
+}
+
+impl State {
+    fn holds(self, state: RunState) -> bool {
+        match state {
+            RunState::Running => matches!(self, Self::Running),
+            RunState::Completed => matches!(self, Self::Completed),
+            RunState::Failed => matches!(self, Self::Failed),
+            RunState::Suspended(_) => matches!(self, Self::Suspended),
+        }
+    }
+}
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    config: Option<&Path>,
+    output: Output,
+) -> Result<Exit, Problem> {
+    let host = super::open(config).await?;
+    let shown = match &arguments.run {
+        Some(id) => host
+            .run(id)
+            .map_err(Problem::from)
+            .and_then(|record| output.data(|| full(&record), || document(&record))),
+        None => {
+            let asked = if arguments.state.is_some() { u32::MAX } else { arguments.limit };
+            host.runs(asked).map_err(Problem::from).and_then(|runs| listed(runs, arguments, output))
+        }
+    };
+    host.close().await;
+    shown.map(|()| Exit::Done)
+}
+
+fn listed(mut runs: Vec<Summary>, arguments: &Arguments, output: Output) -> Result<(), Problem> {
+    runs.retain(|run| arguments.state.is_none_or(|state| state.holds(run.state)));
+    runs.truncate(usize::try_from(arguments.limit).unwrap_or(usize::MAX));
+    if runs.is_empty() && !output.json {
+        output.note(match arguments.state {
+            None => "no runs yet; `airlock call TOOL '{…}'` makes one",
+            Some(_) => "no runs in this state; `airlock runs` lists all",
+        });
+        return Ok(());
+    }
+    output.data(|| list(&runs, SystemClock::start().now()), || json!({ "runs": runs }))
+}
+
+fn list(runs: &[Summary], now: Timestamp) -> String {
+    let row = |run: &Summary| {
+        [
+            run.run.to_string(),
+            run.state.word().to_owned(),
+            run.tool.to_string(),
+            run.caller.to_string(),
+            run.attempts.to_string(),
+            age(now.since(run.began)),
+            run.code.clone().unwrap_or_default(),
+        ]
+    };
+    let header = ["RUN", "STATE", "TOOL", "CALLER", "ATTEMPTS", "AGE", "CODE"];
+    table(header, runs.iter().map(row).collect())
+}
+
+fn full(record: &Record) -> String {
+    let Record { summary: run, key, trace, input, stored, attempts, effects, events, .. } = record;
+    let mut lines = vec![
+        format!("run       {}", run.run),
+        format!("state     {}", run.state.word()),
+        format!("tool      {}", run.tool),
+        format!("caller    {}", clean(&run.caller.0)),
+        format!("key       {}", key.as_deref().map_or("none".to_owned(), clean)),
+        format!("trace     {}", clean(&trace.0)),
+        format!("began     {}", moment(run.began)),
+        format!("ended     {}", run.ended.map_or("not yet".to_owned(), moment)),
+    ];
+    if record.rearms {
+        lines.push("again     the same call with the same key runs it again".to_owned());
+    }
+    lines.push(format!("\ninput\n{}", pretty(input)));
+    if let Some(stored) = stored {
+        lines.push(format!("\n{}\n{}", if stored.ok { "data" } else { "error" }, pretty(&stored.body)));
+    }
+    lines.push(format!("\nattempts{}", none_or(attempts)));
+    lines.extend(attempts.iter().map(attempt));
+    lines.push(format!("\neffects{}", none_or(effects)));
+    if !effects.is_empty() {
+        lines.push(effect_table(effects));
+    }
+    lines.push("\nevents".to_owned());
+    lines.extend(events.iter().map(|event| {
+        let by = event.by.as_ref().map(|who| format!(", by {}", clean(who))).unwrap_or_default();
+        format!("{}  {}{by}", moment(event.at), clean(&event.event))
+    }));
+    if let RunState::Suspended(_) = run.state {
+        let code = run.code.as_deref().unwrap_or_default();
+        lines.push(format!("\nit waits for a person; {}", deciding(code, &run.run.to_string())));
+    }
+    lines.join("\n")
+}
+
+fn none_or<T>(list: &[T]) -> &'static str {
+    if list.is_empty() { "\nnone" } else { "" }
+}
+
+fn attempt(attempt: &Attempt) -> String {
+    let outcome = attempt.outcome.as_deref().map_or("under way".to_owned(), clean);
+    let took = attempt
+        .ended
+        .map(|ended| format!(" after {}", humantime::format_duration(ended.since(attempt.began))));
+    let mut lines = vec![format!(
+        "{}. {}  {outcome}{}",
+        attempt.attempt,
+        moment(attempt.began),
+        took.unwrap_or_default()
+    )];
+    let digest = attempt.plugin_digest.to_string();
+    lines.push(format!(
+        "   plugin {}, fuel {}, memory {} bytes",
+        &digest[..12],
+        attempt.fuel,
+        attempt.memory_bytes
+    ));
+    lines.extend(attempt.log.lines().map(|line| format!("   | {}", clean(line))));
+    lines.join("\n")
+}
+
+fn effect_table(effects: &[Effect]) -> String {
+    let row = |effect: &Effect| {
+        [
+            effect.attempt.to_string(),
+            effect.ordinal.to_string(),
+            format!("{} {}", effect.method, effect.target),
+            effect.repeat.word().to_owned(),
+            effect.state.word().to_owned(),
+            effect.status.map(|status| status.to_string()).unwrap_or_default(),
+            effect.key.clone().unwrap_or_default(),
+        ]
+    };
+    table(["ATTEMPT", "NO", "REQUEST", "REPEAT", "STATE", "STATUS", "KEY"], effects.iter().map(row).collect())
+}
+
+/// A run as JSON; input and result keep every character.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    key: Option<&'a str>,
+    trace_id: &'a TraceId,
+    action: String,
+    input: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Box<RawValue>>,
+    rearms: bool,
+    journal: Journal<'a>,
+}
+
+#[derive(Serialize)]
+struct Journal<'a> {
+    attempts: &'a [Attempt],
+    effects: &'a [Effect],
+    events: &'a [Happened],
+}
+
+fn document(record: &Record) -> Document<'_> {
+    let (data, error) = match record.stored.as_ref().map(Stored::to_body) {
+        Some(Ok(data)) => (Some(data), None),
+        Some(Err(error)) => (None, Some(error)),
+        None => (None, None),
+    };
+    Document {
+        summary: &record.summary,
+        key: record.key.as_deref(),
+        trace_id: &record.trace,
+        action: record.action.to_string(),
+        input: RawValue::from_string(record.input.clone()).unwrap_or_default(),
+        data,
+        error,
+        rearms: record.rearms,
+        journal: Journal { attempts: &record.attempts, effects: &record.effects, events: &record.events },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::model::effect::EffectState;
+    use crate::model::id::{CallerName, Digest, ProcessId, RunId};
+    use crate::model::manifest::Repeat;
+    use crate::model::reply::Usage;
+    use crate::model::run::Lease;
+    use crate::model::state::Reason;
+
+    const BEGAN: Timestamp = Timestamp(1_700_000_000_000);
+
+    /// A run that may have sent a mail.
+    fn record() -> Record {
+        let run = RunId::new(BEGAN, [7; 10]);
+        let summary = Summary {
+            run,
+            state: RunState::Suspended(Reason::Unknown),
+            tool: "desk.send_mail".parse().unwrap(),
+            caller: CallerName("local".into()),
+            attempts: 1,
+            began: BEGAN,
+            ended: Some(Timestamp(BEGAN.0 + 1500)),
+            code: Some("OUTCOME_UNKNOWN".into()),
+        };
+        let happened =
+            |at, event: &str| Happened { at: Timestamp(BEGAN.0 + at), event: event.into(), by: None };
+        Record {
+            summary,
+            lease: Lease { run, number: 1 },
+            owner: ProcessId([1; 16]),
+            key: Some("k1".into()),
+            action: Digest([2; 32]),
+            trace: TraceId::new([3; 16]),
+            input: r#"{"to":"li@example.com","id":12345678901234567890}"#.into(),
+            stored: Some(Stored { ok: false, body: r#"{"code":"OUTCOME_UNKNOWN"}"#.into() }),
+            rearms: false,
+            usage: Usage::default(),
+            attempts: vec![Attempt {
+                attempt: 1,
+                began: BEGAN,
+                ended: Some(Timestamp(BEGAN.0 + 1500)),
+                outcome: Some("OUTCOME_UNKNOWN".into()),
+                plugin_digest: Digest([0xab; 32]),
+                fuel: 1200,
+                memory_bytes: 65_536,
+                log: "sending\n\u{1b}[31mred".into(),
+            }],
+            effects: vec![Effect {
+                attempt: 1,
+                ordinal: 2,
+                repeat: Repeat::Once,
+                method: "POST".into(),
+                target: "https://desk.example.com/mails".into(),
+                request: Digest([4; 32]),
+                key: None,
+                state: EffectState::Open,
+                status: None,
+            }],
+            events: vec![happened(0, "began"), happened(1500, "suspended: unknown")],
+        }
+    }
+
+    #[test]
+    fn a_run_is_shown_with_all_that_is_known_of_it() {
+        assert_snapshot!(full(&record()), @r#"
+        run       01HF7YAT000W3GE1R70W3GE1R7
+        state     suspended: unknown
+        tool      desk.send_mail
+        caller    local
+        key       k1
+        trace     03030303030303030303030303030303
+        began     2023-11-14T22:13:20.000Z
+        ended     2023-11-14T22:13:21.500Z
+
+        input
+        {
+          "to": "li@example.com",
+          "id": 12345678901234567890
+        }
+
+        error
+        {
+          "code": "OUTCOME_UNKNOWN"
+        }
+
+        attempts
+        1. 2023-11-14T22:13:20.000Z  OUTCOME_UNKNOWN after 1s 500ms
+           plugin abababababab, fuel 1200, memory 65536 bytes
+           | sending
+           | \u{1b}[31mred
+
+        effects
+        ATTEMPT  NO  REQUEST                              REPEAT  STATE  STATUS  KEY
+        1        2   POST https://desk.example.com/mails  once    open
+
+        events
+        2023-11-14T22:13:20.000Z  began
+        2023-11-14T22:13:21.500Z  suspended: unknown
+
+        it waits for a person; when you know what became of it: `airlock decide 01HF7YAT000W3GE1R70W3GE1R7 happened`, `did-not` or `again`
+        "#);
+    }
+
+    #[test]
+    fn a_run_as_json_keeps_its_input_and_its_end() {
+        let text = serde_json::to_string(&document(&record())).unwrap();
+        assert!(text.contains(r#""input":{"to":"li@example.com","id":12345678901234567890}"#));
+        assert!(text.contains(r#""error":{"code":"OUTCOME_UNKNOWN"},"rearms":false"#), "{text}");
+    }
+
+    #[test]
+    fn runs_are_listed_with_their_age() {
+        assert_snapshot!(list(&[record().summary], BEGAN.plus(std::time::Duration::from_secs(7200))), @r#"
+        RUN                         STATE               TOOL            CALLER  ATTEMPTS  AGE  CODE
+        01HF7YAT000W3GE1R70W3GE1R7  suspended: unknown  desk.send_mail  local   1         2h   OUTCOME_UNKNOWN
+        "#);
+    }
+}

@@ -1,0 +1,309 @@
+//! Input as JSON that means one thing only: strict reading, and the canonical form that is hashed.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::id::{Digest, ToolName};
+use super::limits::Limits;
+
+/// Integers beyond this, either way, are not told apart by every reader (RFC 8785).
+const LARGEST_INTEGER: u64 = (1 << 53) - 1;
+
+/// More digits than a double can hold apart.
+const MOST_DIGITS: usize = 17;
+
+/// How many faults of one input are told at once.
+pub const MOST_FAULTS: usize = 10;
+
+/// Something in the input that is not clean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, as a JSON pointer; empty for the whole.
+    pub path: String,
+    /// What is wrong, in words that a model can act on.
+    pub text: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.text) } else { write!(f, "{}: {}", self.path, self.text) }
+    }
+}
+
+/// Reads input strictly.
+///
+/// # Errors
+/// Where it is no JSON object, too large or too deep, names a field twice, or holds a number that readers
+/// would round differently; all faults at once.
+pub fn read(text: &str, limits: &Limits) -> Result<Value, Vec<Fault>> {
+    let whole = |text: String| vec![Fault { path: String::new(), text }];
+    let size = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if size > limits.input {
+        return Err(whole(format!("the input has {size} bytes and may have {}", limits.input)));
+    }
+    if let Some(depth) = too_deep(text, limits.depth) {
+        return Err(whole(format!("the input is nested {depth} deep and may be {}", limits.depth)));
+    }
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| whole(format!("the input is no JSON: {error}")))?;
+    let mut scan = Scan { text, at: 0, path: Vec::new(), faults: Vec::new() };
+    scan.value();
+    let mut faults = scan.faults;
+    if !value.is_object() {
+        faults.insert(0, Fault { path: String::new(), text: "the input must be a JSON object".to_owned() });
+    }
+    faults.truncate(MOST_FAULTS);
+    if faults.is_empty() { Ok(value) } else { Err(faults) }
+}
+
+/// What makes two calls the same action: the tool and the canonical form of the input as it was received.
+pub fn action_hash(tool: &ToolName, input: &Value) -> Digest {
+    let canonical =
+        serde_json_canonicalizer::to_vec(input).unwrap_or_else(|_| input.to_string().into_bytes());
+    Digest::of_parts(&[b"action", tool.to_string().as_bytes(), &canonical])
+}
+
+fn too_deep(text: &str, limit: u64) -> Option<u64> {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0u64, 0u64, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    (deepest > limit).then_some(deepest)
+}
+
+/// Walks text that is known to be JSON and collects what the parsed value no longer shows.
+struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+    path: Vec<String>,
+    faults: Vec<Fault>,
+}
+
+impl Scan<'_> {
+    fn value(&mut self) {
+        match self.peek() {
+            Some(b'{') => self.object(),
+            Some(b'[') => self.array(),
+            Some(b'"') => {
+                self.string();
+            }
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(_) => self.skip(|byte| byte.is_ascii_alphabetic()),
+            None => {}
+        }
+    }
+
+    fn object(&mut self) {
+        self.at += 1;
+        let mut names = HashSet::new();
+        while self.peek().is_some_and(|byte| byte == b'"') {
+            let name = self.string();
+            self.path.push(name.clone());
+            if !names.insert(name) {
+                self.fault("the field stands there twice; keep one".to_owned());
+            }
+            self.peek();
+            self.at += 1;
+            self.value();
+            self.path.pop();
+            self.separator();
+        }
+        self.close();
+    }
+
+    fn array(&mut self) {
+        self.at += 1;
+        let mut place = 0;
+        while self.peek().is_some_and(|byte| byte != b']') {
+            self.path.push(place.to_string());
+            self.value();
+            self.path.pop();
+            place += 1;
+            self.separator();
+        }
+        self.close();
+    }
+
+    fn string(&mut self) -> String {
+        let start = self.at;
+        self.at += 1;
+        while let Some(byte) = self.byte() {
+            self.at += if byte == b'\\' { 2 } else { 1 };
+            if byte == b'"' {
+                break;
+            }
+        }
+        let end = self.at.min(self.text.len());
+        serde_json::from_str(&self.text[start..end]).unwrap_or_default()
+    }
+
+    fn number(&mut self) {
+        let start = self.at;
+        self.skip(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E') || byte.is_ascii_digit());
+        let text = &self.text[start..self.at];
+        let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+        let digits = mantissa.replace(['-', '.'], "");
+        let significant = digits.trim_start_matches('0').trim_end_matches('0').len();
+        let whole = !text.contains(['.', 'e', 'E']);
+        let size = text.trim_start_matches('-').parse::<u64>();
+        if whole && size.map_or(true, |size| size > LARGEST_INTEGER) {
+            self.fault(format!(
+                "the integer {text} is beyond ±{LARGEST_INTEGER}, where readers round differently; give it as a string"
+            ));
+        } else if significant > MOST_DIGITS {
+            self.fault(format!(
+                "the number {text} has {significant} significant digits and may have {MOST_DIGITS}; give it as a string"
+            ));
+        }
+    }
+
+    fn fault(&mut self, text: String) {
+        if self.faults.len() < MOST_FAULTS {
+            let escape = |name: &String| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            self.faults.push(Fault { path: self.path.iter().map(escape).collect(), text });
+        }
+    }
+
+    fn separator(&mut self) {
+        if self.peek() == Some(b',') {
+            self.at += 1;
+            self.peek();
+        }
+    }
+
+    fn close(&mut self) {
+        self.peek();
+        self.at += 1;
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn peek(&mut self) -> Option<u8> {
+        self.skip(|byte| byte.is_ascii_whitespace());
+        self.byte()
+    }
+
+    fn skip(&mut self, what: impl Fn(u8) -> bool) {
+        while self.byte().is_some_and(&what) {
+            self.at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn faults(text: &str) -> Vec<String> {
+        read(text, &Limits::default()).unwrap_err().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn every_fault_is_told_with_its_place() {
+        assert_eq!(
+            faults(r#"{"a": 1, "b": {"c": [9007199254740992, 0.12345678901234567891], "c": 2}, "a": -1}"#)
+                .join("\n"),
+            "/b/c/0: the integer 9007199254740992 is beyond ±9007199254740991, where readers round differently; give it as a string\n\
+             /b/c/1: the number 0.12345678901234567891 has 20 significant digits and may have 17; give it as a string\n\
+             /b/c: the field stands there twice; keep one\n\
+             /a: the field stands there twice; keep one"
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for text in ["[1]", "1", "null", "\"x\""] {
+            assert_eq!(faults(text), ["the input must be a JSON object"], "{text}");
+        }
+        assert!(
+            faults("{\"a\": 1e999}")
+                .first()
+                .unwrap()
+                .starts_with("the input is no JSON: number out of range")
+        );
+        assert!(faults("{").first().unwrap().starts_with("the input is no JSON: "));
+    }
+
+    #[test]
+    fn depth_and_size_are_bounded_before_anything_is_built() {
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(faults(&deep), ["the input is nested 100001 deep and may be 64"]);
+        let large = format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20));
+        assert_eq!(faults(&large), ["the input has 1048584 bytes and may have 1048576"]);
+        assert!(read(&format!("{{\"a\":\"{}\"}}", "[".repeat(100)), &Limits::default()).is_ok());
+    }
+
+    #[test]
+    fn names_are_compared_after_their_escapes_are_read() {
+        assert_eq!(faults(r#"{"a": 1, "\u0061": 2}"#), ["/a: the field stands there twice; keep one"]);
+    }
+
+    #[test]
+    fn equal_input_is_one_action_however_it_is_written() {
+        let tool: ToolName = "desk.find_order".parse().unwrap();
+        let hash = |text: &str| action_hash(&tool, &read(text, &Limits::default()).unwrap());
+        assert_eq!(hash(r#"{"a":1,"b":"é"}"#), hash("{ \"b\":\"\\u00e9\",\n\"a\":1.0 }"));
+        assert_ne!(hash(r#"{"a":1}"#), hash(r#"{"a":"1"}"#));
+        assert_ne!(
+            action_hash(&"desk.a".parse().unwrap(), &serde_json::json!({})),
+            action_hash(&"desk.b".parse().unwrap(), &serde_json::json!({}))
+        );
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            (-9_007_199_254_740_991i64..=9_007_199_254_740_991).prop_map(Value::from),
+            any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(Value::from),
+            ".*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::btree_map(".*", inner, 0..5)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn clean_json_is_read_as_serde_reads_it(value in json()) {
+            let text = serde_json::json!({ "x": value }).to_string();
+            match read(&text, &Limits::default()) {
+                Ok(read) => prop_assert_eq!(read, serde_json::from_str::<Value>(&text).unwrap()),
+                Err(faults) => prop_assert!(faults.iter().all(|fault| fault.text.contains("beyond ±")
+                    || fault.text.contains("significant digits")), "{:?}", faults),
+            }
+        }
+
+        #[test]
+        fn the_order_of_fields_changes_no_action(fields in prop::collection::btree_map("[a-z]{1,4}", any::<i32>(), 0..6)) {
+            let tool: ToolName = "a.b".parse().unwrap();
+            let forward: serde_json::Map<_, _> = fields.iter().map(|(k, v)| (k.clone(), Value::from(*v))).collect();
+            let backward: serde_json::Map<_, _> = fields.iter().rev().map(|(k, v)| (k.clone(), Value::from(*v))).collect();
+            prop_assert_eq!(action_hash(&tool, &forward.into()), action_hash(&tool, &backward.into()));
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_fail_otherwise_than_with_a_fault(text in ".*") {
+            let _ = read(&text, &Limits::default());
+        }
+    }
+}

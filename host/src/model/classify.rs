@@ -1,0 +1,341 @@
+//! What an attempt means, computed from how it ended and from what is known of its effects.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::code;
+use super::effect::{Effect, EffectState, Left};
+use super::failure::{Failure, Kind};
+use super::state::{Event, Reason};
+
+/// A limit that ended an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// The attempt's time.
+    Time(Duration),
+    /// Computed instructions.
+    Fuel(u64),
+    /// Memory over all memories and tables, in bytes.
+    Memory(u64),
+    /// Output, in bytes.
+    Output(u64),
+    /// Requests.
+    Requests(u64),
+}
+
+impl Limit {
+    fn failure(self) -> Failure {
+        let (code, text) = match self {
+            Self::Time(time) => {
+                (code::TIME_LIMIT, format!("the attempt took longer than {time:?} ([limits] attempt)"))
+            }
+            Self::Fuel(fuel) => {
+                (code::FUEL_LIMIT, format!("the tool used up its {fuel} units of fuel ([limits] fuel)"))
+            }
+            Self::Memory(bytes) => (
+                code::MEMORY_LIMIT,
+                format!("the tool asked for more than {bytes} bytes of memory ([limits] memory)"),
+            ),
+            Self::Output(bytes) => (
+                code::OUTPUT_LIMIT,
+                format!("the tool gave more than {bytes} bytes of output ([limits] output)"),
+            ),
+            Self::Requests(count) => {
+                (code::REQUEST_LIMIT, format!("the tool sent more than {count} requests ([limits] requests)"))
+            }
+        };
+        Failure::new(Kind::Limit, code, text)
+    }
+}
+
+/// How an attempt ended, before its effects are looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    /// The guest gave a reply: JSON text.
+    Replied(String),
+    /// The guest gave an error of its own.
+    Declared(Failure),
+    /// The guest trapped; the text is for the log.
+    Trapped(String),
+    /// The reply is not what the tool declares; the text is for the log.
+    BadOutput(String),
+    /// A limit ended it.
+    Limit(Limit),
+    /// What was about to be done could not be written down.
+    StoreFailed(String),
+    /// A keyed request matched none of those that an earlier attempt had left open, and was not sent.
+    Drifted(String),
+    /// The process died.
+    Interrupted,
+}
+
+impl Ended {
+    /// Whether the same run may go on where nothing stands against it.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Declared(failure) => failure.kind.retryable(),
+            Self::Limit(Limit::Time(_)) | Self::StoreFailed(_) | Self::Interrupted => true,
+            Self::Replied(_)
+            | Self::Trapped(_)
+            | Self::BadOutput(_)
+            | Self::Drifted(_)
+            | Self::Limit(Limit::Fuel(_) | Limit::Memory(_) | Limit::Output(_) | Limit::Requests(_)) => false,
+        }
+    }
+
+    /// The failure in the guest's or the host's own words; none where it replied.
+    fn word(self) -> Option<Failure> {
+        match self {
+            Self::Replied(_) => None,
+            Self::Declared(failure) => Some(failure),
+            Self::Trapped(log) => Some(Failure::internal(log)),
+            Self::BadOutput(log) => {
+                let text = "the tool's output is not what the tool declares; quote the trace id to whoever runs this host";
+                let mut failure = Failure::new(Kind::Internal, code::INVALID_OUTPUT, text);
+                failure.log = Some(log);
+                Some(failure)
+            }
+            Self::Limit(limit) => Some(limit.failure()),
+            Self::StoreFailed(log) => {
+                let text = "the host could not write down what the tool was about to do, so it was not done";
+                let mut failure = Failure::new(Kind::Transient, code::STORE_UNAVAILABLE, text);
+                failure.log = Some(log);
+                Some(failure)
+            }
+            Self::Drifted(log) => {
+                let mut failure = unknown(&[]);
+                failure.log = Some(log);
+                Some(failure)
+            }
+            Self::Interrupted => Some(Failure::new(
+                Kind::Transient,
+                code::INTERRUPTED,
+                "the process that ran the call ended before the call did; nothing was left behind",
+            )),
+        }
+    }
+}
+
+/// What becomes of the run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It did what was asked; the output as JSON text.
+    Done(String),
+    /// It failed and left nothing that matters behind.
+    Failed {
+        /// Why.
+        failure: Failure,
+        /// Whether the key, given again, runs it again.
+        rearms: bool,
+    },
+    /// Part of it was done, and it failed.
+    Partial(Failure),
+    /// It may have happened.
+    Unknown {
+        /// Why.
+        failure: Failure,
+        /// Whether the key, given again, runs it again.
+        rearms: bool,
+    },
+}
+
+impl Verdict {
+    /// The event that the run is told.
+    pub fn event(&self) -> Event {
+        match self {
+            Self::Done(_) => Event::Completed,
+            Self::Failed { .. } => Event::Failed,
+            Self::Partial(_) => Event::Suspended(Reason::HalfDone),
+            Self::Unknown { .. } => Event::Suspended(Reason::Unknown),
+        }
+    }
+
+    /// Whether the key, given again, runs the same run again.
+    pub fn rearms(&self) -> bool {
+        match self {
+            Self::Failed { rearms, .. } | Self::Unknown { rearms, .. } => *rearms,
+            Self::Done(_) | Self::Partial(_) => false,
+        }
+    }
+}
+
+/// Computes what an attempt means; `effects` are all of the step's that do more than read.
+pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
+    let left = Left::by(effects);
+    let may_pass = ended.may_pass() && !left.once;
+    if left.open {
+        let log = ended.word().map(|failure| failure.log.unwrap_or(failure.message));
+        let mut failure = unknown(effects);
+        failure.log = log;
+        return Verdict::Unknown { failure, rearms: may_pass };
+    }
+    match ended {
+        Ended::Replied(output) => Verdict::Done(output),
+        Ended::Drifted(_) => {
+            let failure = ended.word().unwrap_or_else(|| unknown(effects));
+            Verdict::Unknown { failure, rearms: false }
+        }
+        Ended::Declared(_)
+        | Ended::Trapped(_)
+        | Ended::BadOutput(_)
+        | Ended::Limit(_)
+        | Ended::StoreFailed(_)
+        | Ended::Interrupted => {
+            let failure = ended.word().unwrap_or_else(|| Failure::internal("an attempt without an end"));
+            if left.done {
+                Verdict::Partial(partial(effects, failure))
+            } else if failure.kind == Kind::UnknownOutcome {
+                Verdict::Unknown { failure, rearms: false }
+            } else {
+                Verdict::Failed { failure, rearms: may_pass }
+            }
+        }
+    }
+}
+
+fn unknown(effects: &[Effect]) -> Failure {
+    let text = "the action may have happened and may not; do not repeat it: a person can find out and decide";
+    let open = list(effects, EffectState::Open);
+    let failure = Failure::new(Kind::UnknownOutcome, code::OUTCOME_UNKNOWN, text);
+    if open.is_empty() { failure } else { failure.with_detail("open", open) }
+}
+
+fn partial(effects: &[Effect], cause: Failure) -> Failure {
+    let mut text = String::from("part of the work was done before the call failed");
+    if cause.kind != Kind::Internal {
+        let _ = write!(text, " ({}: {})", cause.code, cause.message);
+    }
+    text.push_str("; do not repeat it: a person decides what becomes of it");
+    let mut failure = Failure::new(Kind::Partial, code::PARTLY_DONE, text)
+        .with_detail("done", list(effects, EffectState::Done));
+    failure.user_message = cause.user_message;
+    failure.log = cause.log;
+    failure
+}
+
+/// What a caller may know of effects: the method and the path, never the host or the query.
+fn list(effects: &[Effect], state: EffectState) -> Vec<Value> {
+    let lines = effects.iter().filter(|effect| effect.state == state).map(|effect| {
+        let path = url::Url::parse(&effect.target).map(|url| url.path().to_owned()).unwrap_or_default();
+        json!({ "attempt": effect.attempt, "effect": format!("{} {path}", effect.method), "status": effect.status })
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::id::Digest;
+    use super::super::manifest::Repeat;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn effect() -> impl Strategy<Value = Effect> {
+        let repeat = prop_oneof![Just(Repeat::Idempotent), Just(Repeat::Keyed), Just(Repeat::Once)];
+        let state = prop_oneof![
+            Just(EffectState::Open),
+            Just(EffectState::Done),
+            Just(EffectState::Refused),
+            Just(EffectState::FailedClean),
+            Just(EffectState::NotSent),
+        ];
+        (repeat, state, 0u8..3).prop_map(|(repeat, state, request)| Effect {
+            attempt: 1,
+            ordinal: 1,
+            repeat,
+            method: "POST".into(),
+            target: "http://127.0.0.1/secret?x=1".into(),
+            request: Digest([request; 32]),
+            key: (repeat == Repeat::Keyed).then(|| request.to_string()),
+            state,
+            status: None,
+        })
+    }
+
+    fn ended() -> impl Strategy<Value = Ended> {
+        let declared = prop_oneof![
+            Just(Kind::Rejected),
+            Just(Kind::Transient),
+            Just(Kind::Throttled),
+            Just(Kind::UnknownOutcome),
+            Just(Kind::Fatal),
+        ];
+        prop_oneof![
+            Just(Ended::Replied("{}".into())),
+            declared.prop_map(|kind| Ended::Declared(Failure::new(kind, "X", "x"))),
+            Just(Ended::Trapped("unreachable".into())),
+            Just(Ended::BadOutput("no".into())),
+            Just(Ended::Limit(Limit::Time(Duration::from_secs(1)))),
+            Just(Ended::Limit(Limit::Fuel(1))),
+            Just(Ended::StoreFailed("full".into())),
+            Just(Ended::Drifted("other".into())),
+            Just(Ended::Interrupted),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_runs_again_after_an_effect_that_must_happen_once(
+            ended in ended(),
+            effects in prop::collection::vec(effect(), 0..5),
+        ) {
+            let verdict = classify(ended, &effects);
+            let once = effects.iter().any(|effect| {
+                effect.repeat == Repeat::Once && matches!(effect.state, EffectState::Open | EffectState::Done)
+            });
+            prop_assert!(!(once && verdict.rearms()));
+        }
+
+        #[test]
+        fn an_open_effect_is_never_passed_over(ended in ended(), effects in prop::collection::vec(effect(), 0..5)) {
+            let open = Left::by(&effects).open;
+            let verdict = classify(ended, &effects);
+            if open {
+                let unknown = matches!(verdict, Verdict::Unknown { .. });
+                prop_assert!(unknown);
+            }
+        }
+
+        #[test]
+        fn a_failure_that_left_something_done_is_partial(
+            ended in ended(),
+            effects in prop::collection::vec(effect(), 0..5),
+        ) {
+            let left = Left::by(&effects);
+            let verdict = classify(ended, &effects);
+            if let Verdict::Failed { .. } = verdict {
+                prop_assert!(left.nothing());
+            }
+        }
+
+        #[test]
+        fn the_caller_never_sees_where_requests_went(
+            ended in ended(),
+            effects in prop::collection::vec(effect(), 0..5),
+        ) {
+            let (Verdict::Failed { failure, .. } | Verdict::Partial(failure) | Verdict::Unknown { failure, .. }) =
+                classify(ended, &effects)
+            else {
+                return Ok(());
+            };
+            let text = failure.to_json().to_string();
+            prop_assert!(!text.contains("127.0.0.1") && !text.contains("x=1"));
+        }
+    }
+
+    #[test]
+    fn a_trap_alone_fails_and_does_not_come_back() {
+        let Verdict::Failed { failure, rearms } = classify(Ended::Trapped("at 0x12".into()), &[]) else {
+            panic!("a trap without effects is a plain failure");
+        };
+        assert_eq!((&*failure.code, rearms), ("INTERNAL", false));
+        assert!(!failure.message.contains("0x12"));
+    }
+
+    #[test]
+    fn time_running_out_with_nothing_left_behind_may_pass() {
+        assert!(classify(Ended::Limit(Limit::Time(Duration::from_secs(1))), &[]).rearms());
+        assert!(!classify(Ended::Limit(Limit::Fuel(1)), &[]).rearms());
+    }
+}

@@ -1,0 +1,188 @@
+//! Keys: how one action is asked for once, and what a key that is already there means.
+
+use std::fmt;
+
+use super::id::{CallerName, Digest};
+use super::state::RunState;
+
+/// An idempotency key, 1 to 255 visible ASCII characters.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key(String);
+
+impl Key {
+    /// Reads a key that a caller gave.
+    ///
+    /// # Errors
+    /// Where it is empty, longer than 255 characters, or holds anything but visible ASCII.
+    pub fn parse(text: &str) -> Result<Self, NotAKey> {
+        let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if visible && (1..=255).contains(&text.len()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(NotAKey { length: text.len(), place: text.find(|c: char| !c.is_ascii_graphic()) })
+        }
+    }
+
+    /// The key's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What makes the key unique: the same text of another caller is another key.
+    pub fn scope(&self, caller: &CallerName) -> Digest {
+        Digest::of_parts(&[b"key", caller.0.as_bytes(), self.0.as_bytes()])
+    }
+}
+
+/// The text cannot be a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAKey {
+    length: usize,
+    place: Option<usize>,
+}
+
+impl fmt::Display for NotAKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key has 1 to 255 visible ASCII characters and no spaces; this one ")?;
+        match self.place {
+            Some(place) => write!(f, "has something else at character {}", place + 1),
+            None => write!(f, "has {} characters", self.length),
+        }
+    }
+}
+
+/// What the store knows of a key, as far as the decision needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// The action hash of the call that used it first.
+    pub action: Digest,
+    /// Where its run stands; absent where only the tombstone is left.
+    pub run: Option<KnownRun>,
+    /// Whether its time is over.
+    pub expired: bool,
+    /// Whether a tombstone still guards it.
+    pub guarded: bool,
+}
+
+/// The run behind a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownRun {
+    /// Its state.
+    pub state: RunState,
+    /// Whether its end lets the key run it again.
+    pub rearms: bool,
+    /// Whether the process that drives it is gone.
+    pub orphaned: bool,
+}
+
+/// What a call with a known key gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Its time is over and nothing guards it: a first call.
+    Fresh,
+    /// The key belongs to another action.
+    Reused,
+    /// The result is gone, and a second execution would not be the same.
+    Expired,
+    /// The stored result.
+    Replay,
+    /// The same run goes on where it ended.
+    Rearm,
+    /// The run's process died: take the run over.
+    Adopt,
+    /// Somebody is at it.
+    Wait,
+}
+
+impl Known {
+    /// Decides; the same table for every door and every process.
+    pub fn answer(&self, action: Digest) -> Answer {
+        match self.run {
+            None if self.expired && !self.guarded => Answer::Fresh,
+            Some(run) if self.expired && !self.guarded && run.state.ended() => Answer::Fresh,
+            None | Some(_) if self.action != action => Answer::Reused,
+            None => Answer::Expired,
+            Some(run) => match run.state {
+                RunState::Running if run.orphaned => Answer::Adopt,
+                RunState::Running => Answer::Wait,
+                RunState::Completed | RunState::Failed | RunState::Suspended(_) => {
+                    if self.expired && run.state.ended() {
+                        Answer::Expired
+                    } else if run.rearms {
+                        Answer::Rearm
+                    } else {
+                        Answer::Replay
+                    }
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Reason;
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn keys_are_visible_ascii_of_bounded_length() {
+        assert!(Key::parse("k1").is_ok() && Key::parse(&"x".repeat(255)).is_ok());
+        assert!(Key::parse("").is_err() && Key::parse(&"x".repeat(256)).is_err());
+        assert_eq!(
+            Key::parse("a b").unwrap_err().to_string(),
+            "a key has 1 to 255 visible ASCII characters and no spaces; this one has something else at character 2"
+        );
+    }
+
+    fn known() -> impl Strategy<Value = Known> {
+        let state = prop_oneof![
+            Just(RunState::Running),
+            Just(RunState::Completed),
+            Just(RunState::Failed),
+            Just(RunState::Suspended(Reason::Unknown)),
+            Just(RunState::Suspended(Reason::HalfDone)),
+        ];
+        let run = (state, any::<bool>(), any::<bool>()).prop_map(|(state, rearms, orphaned)| KnownRun {
+            state,
+            rearms,
+            orphaned,
+        });
+        (any::<bool>(), prop::option::of(run), any::<bool>(), any::<bool>()).prop_map(
+            |(same, run, expired, guarded)| Known {
+                action: Digest([u8::from(same); 32]),
+                run,
+                expired,
+                guarded,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn another_action_never_runs_replays_or_waits_under_a_live_key(known in known()) {
+            let answer = known.answer(Digest([1; 32]));
+            if known.action != Digest([1; 32]) {
+                prop_assert!(matches!(answer, Answer::Reused | Answer::Fresh));
+            }
+        }
+
+        #[test]
+        fn a_run_that_is_open_never_lets_its_key_lapse(known in known()) {
+            if let Some(run) = known.run && !run.state.ended() {
+                prop_assert_ne!(known.answer(known.action), Answer::Fresh);
+                prop_assert_ne!(known.answer(known.action), Answer::Expired);
+            }
+        }
+
+        #[test]
+        fn nothing_runs_again_but_what_re_arms_or_lost_its_process(known in known()) {
+            match known.answer(known.action) {
+                Answer::Rearm => prop_assert!(known.run.is_some_and(|run| run.rearms)),
+                Answer::Adopt => prop_assert!(known.run.is_some_and(|run| run.orphaned)),
+                Answer::Fresh => prop_assert!(known.expired && !known.guarded),
+                Answer::Reused | Answer::Expired | Answer::Replay | Answer::Wait => {}
+            }
+        }
+    }
+}

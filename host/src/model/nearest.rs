@@ -1,0 +1,40 @@
+//! The name that was probably meant.
+
+/// The names that differ little enough from what was given to have been meant, the closest first.
+pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let given = given.to_lowercase();
+    let mut near: Vec<(usize, &str)> = names
+        .into_iter()
+        .map(|name| (strsim::osa_distance(&given, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance <= bearable(given.chars().count().max(name.chars().count())))
+        .collect();
+    near.sort();
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// One slip in three letters, and never less than one.
+fn bearable(length: usize) -> usize {
+    (length / 3).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_found_and_other_words_are_not() {
+        let names = ["max_risk", "permissions", "tools"];
+        assert_eq!(nearest("max-risk", names), ["max_risk"]);
+        assert_eq!(nearest("tolos", names), ["tools"]);
+        assert_eq!(nearest("Permision", names), ["permissions"]);
+        assert!(nearest("secrets", names).is_empty());
+    }
+
+    #[test]
+    fn the_closest_comes_first() {
+        assert_eq!(
+            nearest("desk.find_ordr", ["desk.find_orders", "desk.find_order"]),
+            ["desk.find_order", "desk.find_orders"]
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Runs as the store holds them and as doors show them.
+
+use serde::Serialize;
+
+use super::clock::Timestamp;
+use super::effect::Effect;
+use super::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId};
+use super::reply::{Stored, Usage};
+use super::state::RunState;
+
+/// The right to drive a run: every write bears its number, and a writer whose number is old is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// Rises with every change of the run's state or owner.
+    pub number: u64,
+}
+
+/// One line of the list of runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The run.
+    pub run: RunId,
+    /// Where it stands.
+    #[serde(serialize_with = "word")]
+    pub state: RunState,
+    /// Its tool.
+    pub tool: ToolName,
+    /// Who asked.
+    pub caller: CallerName,
+    /// Attempts begun.
+    pub attempts: u32,
+    /// When it began.
+    pub began: Timestamp,
+    /// When it ended or was suspended.
+    pub ended: Option<Timestamp>,
+    /// The code of its error.
+    pub code: Option<String>,
+}
+
+fn word<S: serde::Serializer>(state: &RunState, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(state.word())
+}
+
+/// An attempt as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Attempt {
+    /// From 1.
+    pub attempt: u32,
+    /// When it began.
+    pub began: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// How it ended: `ok` or a code.
+    pub outcome: Option<String>,
+    /// The digest of the plugin that ran.
+    #[serde(serialize_with = "text")]
+    pub plugin_digest: Digest,
+    /// Fuel used.
+    pub fuel: u64,
+    /// The most memory held, in bytes.
+    pub memory_bytes: u64,
+    /// What the guest and the host wrote, a line each.
+    pub log: String,
+}
+
+fn text<T: std::fmt::Display, S: serde::Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// Something that happened to a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Happened {
+    /// When.
+    pub at: Timestamp,
+    /// What, in the words of the journal.
+    pub event: String,
+    /// Who, where it was a person.
+    pub by: Option<String>,
+}
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Its line in the list.
+    pub summary: Summary,
+    /// What a change must bear.
+    pub lease: Lease,
+    /// The process that drives it, or drove it last.
+    pub owner: ProcessId,
+    /// The caller's key, or the host's own.
+    pub key: Option<String>,
+    /// What made it this action.
+    pub action: Digest,
+    /// The trace of the call that began it.
+    pub trace: TraceId,
+    /// The input as it was received.
+    pub input: String,
+    /// The end, where there is one.
+    pub stored: Option<Stored>,
+    /// Whether its key, given again, runs it again.
+    pub rearms: bool,
+    /// What its last attempt used.
+    pub usage: Usage,
+    /// Its attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// Its effects, in order; reads are not among them.
+    pub effects: Vec<Effect>,
+    /// What happened to it, in order.
+    pub events: Vec<Happened>,
+}

@@ -1,0 +1,183 @@
+//! Where a run stands, and which events take it where: one pure function, used live and in recovery.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// The state of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// A process drives it.
+    Running,
+    /// It did what was asked.
+    Completed,
+    /// It did not, and left nothing behind.
+    Failed,
+    /// It waits for a person.
+    Suspended(Reason),
+}
+
+/// Why a run waits for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Part of it was done.
+    HalfDone,
+    /// Something may have been done.
+    Unknown,
+}
+
+/// What happens to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// It came into being, and its first attempt with it.
+    Began,
+    /// Its attempt succeeded.
+    Completed,
+    /// Its attempt failed and left nothing behind.
+    Failed,
+    /// Its attempt left something that only a person can settle.
+    Suspended(Reason),
+    /// Its key came again and its end allows another attempt.
+    Rearmed,
+    /// Another process took it from one that died.
+    Adopted,
+    /// A person found that it happened.
+    DecidedHappened,
+    /// A person found that it did not.
+    DecidedDidNot,
+    /// A person lets it be tried again; its key then re-arms it.
+    DecidedAgain,
+}
+
+impl RunState {
+    /// The state after an event.
+    ///
+    /// # Errors
+    /// Where the event cannot happen in this state.
+    pub fn apply(self, event: Event) -> Result<Self, NotAllowed> {
+        match (self, event) {
+            (Self::Running, Event::Completed) => Ok(Self::Completed),
+            (Self::Running, Event::Failed) => Ok(Self::Failed),
+            (Self::Running, Event::Suspended(reason)) => Ok(Self::Suspended(reason)),
+            (Self::Running, Event::Adopted) => Ok(Self::Running),
+            (Self::Failed | Self::Suspended(Reason::Unknown), Event::Rearmed) => Ok(Self::Running),
+            (Self::Suspended(_), Event::DecidedHappened) => Ok(Self::Completed),
+            (Self::Suspended(Reason::Unknown), Event::DecidedDidNot) => Ok(Self::Failed),
+            (Self::Suspended(_), Event::DecidedAgain) => Ok(Self::Failed),
+            (
+                Self::Running | Self::Completed | Self::Failed | Self::Suspended(_),
+                Event::Began
+                | Event::Completed
+                | Event::Failed
+                | Event::Suspended(_)
+                | Event::Rearmed
+                | Event::Adopted
+                | Event::DecidedHappened
+                | Event::DecidedDidNot
+                | Event::DecidedAgain,
+            ) => Err(NotAllowed { state: self, event }),
+        }
+    }
+
+    /// Whether nothing more happens unless somebody asks: the key's time runs from here.
+    pub fn ended(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed => true,
+            Self::Running | Self::Suspended(_) => false,
+        }
+    }
+
+    /// The word that is stored and shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Suspended(Reason::HalfDone) => "suspended: half_done",
+            Self::Suspended(Reason::Unknown) => "suspended: unknown",
+        }
+    }
+
+    /// The state that was stored as this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        const ALL: [RunState; 5] = [
+            RunState::Running,
+            RunState::Completed,
+            RunState::Failed,
+            RunState::Suspended(Reason::HalfDone),
+            RunState::Suspended(Reason::Unknown),
+        ];
+        ALL.into_iter().find(|state| state.word() == word)
+    }
+
+    /// What a lone call's step is called in this state.
+    pub fn step_word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed | Self::Suspended(Reason::HalfDone) => "failed",
+            Self::Suspended(Reason::Unknown) => "unknown",
+        }
+    }
+}
+
+impl Event {
+    /// The word that is stored and shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Began => "began",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Suspended(Reason::HalfDone) => "suspended: half_done",
+            Self::Suspended(Reason::Unknown) => "suspended: unknown",
+            Self::Rearmed => "rearmed",
+            Self::Adopted => "adopted",
+            Self::DecidedHappened => "decided: happened",
+            Self::DecidedDidNot => "decided: did-not",
+            Self::DecidedAgain => "decided: again",
+        }
+    }
+}
+
+/// The event cannot happen in this state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAllowed {
+    /// Where the run stands.
+    pub state: RunState,
+    /// What was to happen.
+    pub event: Event,
+}
+
+impl fmt::Display for NotAllowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a run that is {} cannot be {}", self.state.word(), self.event.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_completed_run_stays_completed() {
+        for event in [Event::Completed, Event::Failed, Event::Rearmed, Event::Adopted, Event::DecidedAgain] {
+            assert!(RunState::Completed.apply(event).is_err());
+        }
+    }
+
+    #[test]
+    fn a_half_done_run_cannot_be_declared_undone() {
+        assert!(RunState::Suspended(Reason::HalfDone).apply(Event::DecidedDidNot).is_err());
+    }
+
+    #[test]
+    fn words_read_back() {
+        for state in [RunState::Running, RunState::Failed, RunState::Suspended(Reason::Unknown)] {
+            assert_eq!(RunState::from_word(state.word()), Some(state));
+        }
+        assert_eq!(RunState::from_word("lost"), None);
+    }
+}

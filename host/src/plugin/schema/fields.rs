@@ -1,0 +1,135 @@
+//! Fields that a schema does not know: which were meant as something, and which can go.
+
+use serde_json::Value;
+
+use super::places::token;
+
+/// Names by which callers try to say how a call is done, which no input decides.
+const STEERING: &[&str] = &[
+    "approve",
+    "approved",
+    "background",
+    "confirm",
+    "confirmed",
+    "dry_run",
+    "force",
+    "idempotency_key",
+    "max_retries",
+    "preview",
+    "retries",
+    "retry",
+    "rollback",
+    "simulate",
+    "skip_confirmation",
+    "timeout",
+    "timeout_ms",
+    "yes",
+];
+
+/// What the host's own fields begin with.
+const OURS: &str = "airlock";
+
+/// Slips in one name.
+const MOST_SLIPS: usize = 2;
+
+/// A field at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unknown {
+    /// The object that holds it, as a JSON pointer.
+    pub(super) object: String,
+    /// Its name.
+    pub(super) name: String,
+}
+
+impl Unknown {
+    /// The field, as a JSON pointer.
+    pub(super) fn pointer(&self) -> String {
+        format!("{}/{}", self.object, token(&self.name))
+    }
+
+    /// Takes the field out, and leaves the others in their order; tells whether it was there.
+    pub(super) fn take_out(&self, value: &mut Value) -> bool {
+        let object = value.pointer_mut(&self.object).and_then(Value::as_object_mut);
+        object.is_some_and(|object| object.shift_remove(&self.name).is_some())
+    }
+}
+
+/// What becomes of an unknown field of an input.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meant<'a> {
+    /// Nothing that the tool could want.
+    Nothing,
+    /// This field, which is written otherwise.
+    Field(&'a str),
+    /// How the call is done.
+    Steering,
+}
+
+impl<'a> Meant<'a> {
+    /// What a name means where these are known.
+    pub(super) fn by(name: &str, known: &[&'a str]) -> Self {
+        let plain = plain(name);
+        let closest = known.iter().copied().min_by_key(|known| distance(&plain, known));
+        match closest.filter(|known| distance(&plain, known) <= bearable(&plain, known)) {
+            Some(field) => Self::Field(field),
+            None if plain.starts_with(OURS) || STEERING.iter().any(|word| self::plain(word) == plain) => {
+                Self::Steering
+            }
+            None => Self::Nothing,
+        }
+    }
+}
+
+fn distance(plain_name: &str, known: &str) -> usize {
+    strsim::osa_distance(plain_name, &plain(known))
+}
+
+/// One slip in three letters, and none in a name so short that any other resembles it.
+fn bearable(plain_name: &str, known: &str) -> usize {
+    (plain_name.chars().count().max(known.chars().count()) / 3).min(MOST_SLIPS)
+}
+
+/// A name without what styles of writing differ in.
+fn plain(name: &str) -> String {
+    name.chars().filter(|char| !matches!(char, '_' | '-' | ' ' | '.')).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn slips_and_other_styles_resemble_a_known_field() {
+        let known = ["order_id", "name", "to"];
+        for (given, meant) in
+            [("orderId", "order_id"), ("ORDER-ID", "order_id"), ("oder_id", "order_id"), ("nmae", "name")]
+        {
+            assert_eq!(Meant::by(given, &known), Meant::Field(meant), "{given}");
+        }
+        for given in ["colour", "cc", "t", "x", "naming", "order"] {
+            assert_eq!(Meant::by(given, &known), Meant::Nothing, "{given}");
+        }
+    }
+
+    #[test]
+    fn what_steers_the_call_is_told_apart() {
+        for given in
+            ["dry_run", "dryRun", "confirm", "force", "airlock_repeat_of", "Idempotency-Key", "timeout_ms"]
+        {
+            assert_eq!(Meant::by(given, &["name"]), Meant::Steering, "{given}");
+        }
+        assert_eq!(Meant::by("comfirm", &["confirm"]), Meant::Field("confirm"));
+    }
+
+    #[test]
+    fn the_other_fields_keep_their_order() {
+        let mut value = json!({"a": {"x": 1, "b/c": 2, "y": 3, "z": 4}});
+        let field = Unknown { object: "/a".into(), name: "b/c".into() };
+        assert_eq!(field.pointer(), "/a/b~1c");
+        assert!(field.take_out(&mut value));
+        assert!(!field.take_out(&mut value));
+        assert_eq!(value.to_string(), r#"{"a":{"x":1,"y":3,"z":4}}"#);
+    }
+}

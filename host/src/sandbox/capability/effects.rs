@@ -1,0 +1,281 @@
+//! The journal of effects of one attempt: what is about to be, what became of it, and what is still under way.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::secrets::derived;
+use crate::model::classify::{Ended, Limit};
+use crate::model::clock::Timestamp;
+use crate::model::effect::{Effect, EffectState};
+use crate::model::id::Digest;
+use crate::model::manifest::Repeat;
+use crate::model::run::Lease;
+use crate::store::Outcome;
+
+/// The effects of one attempt; shared by the guest and the tasks that carry its requests out.
+#[derive(Debug)]
+pub struct Effects {
+    lease: Lease,
+    attempt: u32,
+    secret: [u8; 32],
+    /// Those of earlier attempts of the same step.
+    earlier: Vec<Effect>,
+    requests_at_most: u64,
+    inner: Mutex<Inner>,
+    quiet: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    requests: u32,
+    effects: Vec<Effect>,
+    outcomes: Vec<Outcome>,
+    /// Keys of earlier attempts that this attempt has used again.
+    matched: Vec<String>,
+    keyed: HashMap<(String, String), u32>,
+    under_way: u32,
+    stopped: Option<Ended>,
+}
+
+/// A request under way; the attempt is not judged before it is dropped.
+#[derive(Debug)]
+pub(crate) struct UnderWay(Arc<Effects>);
+
+/// A request as the journal sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Intent<'a> {
+    pub(crate) repeat: Repeat,
+    pub(crate) method: &'a str,
+    /// With placeholders unfilled.
+    pub(crate) url: &'a url::Url,
+    pub(crate) body: &'a [u8],
+}
+
+impl Effects {
+    /// The empty journal of an attempt.
+    pub fn new(
+        lease: Lease,
+        attempt: u32,
+        secret: [u8; 32],
+        earlier: Vec<Effect>,
+        requests_at_most: u64,
+    ) -> Arc<Self> {
+        let (inner, quiet) = (Mutex::default(), Notify::new());
+        Arc::new(Self { lease, attempt, secret, earlier, requests_at_most, inner, quiet })
+    }
+
+    /// The run that they belong to.
+    pub fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    /// The attempt that they belong to.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    pub(crate) fn secret(&self) -> &[u8; 32] {
+        &self.secret
+    }
+
+    /// Counts a request; none where the attempt has sent all that it may, and is over.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<UnderWay> {
+        let mut inner = self.lock();
+        if u64::from(inner.requests) >= self.requests_at_most {
+            inner.stopped.get_or_insert(Ended::Limit(Limit::Requests(self.requests_at_most)));
+            return None;
+        }
+        inner.requests += 1;
+        inner.under_way += 1;
+        Some(UnderWay(Arc::clone(self)))
+    }
+
+    /// Makes the intent of an effect that does more than read.
+    ///
+    /// # Errors
+    /// Where it is keyed, matches none of those that an earlier attempt sent, and one of those is still unmatched:
+    /// sending it could do a second thing under the guise of the first.
+    pub(crate) fn intend(&self, intent: &Intent<'_>) -> Result<Effect, Ended> {
+        let request =
+            Digest::of_parts(&[intent.method.as_bytes(), intent.url.as_str().as_bytes(), intent.body]);
+        let mut inner = self.lock();
+        let key = match intent.repeat {
+            Repeat::Keyed => Some(self.key(&mut inner, intent, request)?),
+            Repeat::Reads | Repeat::Idempotent | Repeat::Once => None,
+        };
+        let effect = Effect {
+            attempt: self.attempt,
+            ordinal: u32::try_from(inner.effects.len()).unwrap_or(u32::MAX).saturating_add(1),
+            repeat: intent.repeat,
+            method: intent.method.to_owned(),
+            target: intent.url.to_string(),
+            request,
+            key,
+            state: EffectState::Open,
+            status: None,
+        };
+        inner.effects.push(effect.clone());
+        Ok(effect)
+    }
+
+    fn key(&self, inner: &mut Inner, intent: &Intent<'_>, request: Digest) -> Result<String, Ended> {
+        let recorded = self.earlier.iter().filter_map(|effect| effect.key.as_ref().map(|key| (effect, key)));
+        let unmatched: Vec<_> = recorded.filter(|(_, key)| !inner.matched.contains(key)).collect();
+        if let Some((_, key)) = unmatched.iter().find(|(effect, _)| effect.request == request) {
+            let key = (*key).clone();
+            inner.matched.push(key.clone());
+            return Ok(key);
+        }
+        let left = |effect: &Effect| matches!(effect.state, EffectState::Open | EffectState::Done);
+        if let Some((effect, _)) = unmatched.iter().find(|(effect, _)| left(effect)) {
+            let ended = Ended::Drifted(format!(
+                "{} {} differs from what attempt {} sent as {} {}, which may have been done; it was not sent",
+                intent.method, intent.url, effect.attempt, effect.method, effect.target
+            ));
+            inner.stopped.get_or_insert(ended.clone());
+            return Err(ended);
+        }
+        let place = (intent.method.to_owned(), intent.url[..url::Position::AfterPath].to_owned());
+        let ordinal = inner.keyed.entry(place.clone()).or_default();
+        loop {
+            *ordinal += 1;
+            let parts: [&[u8]; 5] = [
+                b"key",
+                &self.lease.run.bytes(),
+                place.0.as_bytes(),
+                place.1.as_bytes(),
+                &ordinal.to_be_bytes(),
+            ];
+            let key = derived(&self.secret, &parts);
+            if self.earlier.iter().all(|effect| effect.key.as_ref() != Some(&key)) {
+                return Ok(key);
+            }
+        }
+    }
+
+    /// Takes note of what became of an effect.
+    pub(crate) fn known(
+        &self,
+        ordinal: u32,
+        state: EffectState,
+        status: Option<u16>,
+        at: Timestamp,
+    ) -> Outcome {
+        let outcome = Outcome { attempt: self.attempt, ordinal, state, status, at };
+        let mut inner = self.lock();
+        if let Some(effect) = inner.effects.iter_mut().find(|effect| effect.ordinal == ordinal) {
+            effect.state = state;
+            effect.status = status;
+        }
+        inner.outcomes.push(outcome);
+        outcome
+    }
+
+    /// Takes back an effect whose intent was never written: it was not sent.
+    pub(crate) fn unwritten(&self, ordinal: u32, ended: Ended) {
+        let mut inner = self.lock();
+        inner.effects.retain(|effect| effect.ordinal != ordinal);
+        inner.stopped.get_or_insert(ended);
+    }
+
+    /// Waits until nothing is under way.
+    pub async fn settled(&self) {
+        loop {
+            let quiet = self.quiet.notified();
+            if self.lock().under_way == 0 {
+                return;
+            }
+            quiet.await;
+        }
+    }
+
+    /// All effects of the step, those of earlier attempts first.
+    pub fn all(&self) -> Vec<Effect> {
+        let mut all = self.earlier.clone();
+        all.extend(self.lock().effects.iter().cloned());
+        all
+    }
+
+    /// What became of the effects of this attempt, as far as it is known.
+    pub fn outcomes(&self) -> Vec<Outcome> {
+        self.lock().outcomes.clone()
+    }
+
+    /// Requests that the attempt sent, reads included.
+    pub fn requests(&self) -> u32 {
+        self.lock().requests
+    }
+
+    /// Why the host ended the attempt, where it did.
+    pub fn stopped(&self) -> Option<Ended> {
+        self.lock().stopped.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.lock().under_way -= 1;
+        self.0.quiet.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::id::RunId;
+
+    fn effects(earlier: Vec<Effect>) -> Arc<Effects> {
+        let lease = Lease { run: RunId::from_bytes([9; 16]), number: 1 };
+        Effects::new(lease, u32::from(!earlier.is_empty()) + 1, [1; 32], earlier, 100)
+    }
+
+    fn intend(effects: &Effects, url: &str, body: &[u8]) -> Result<Effect, Ended> {
+        let url = url::Url::parse(url).unwrap();
+        effects.intend(&Intent { repeat: Repeat::Keyed, method: "POST", url: &url, body })
+    }
+
+    #[test]
+    fn keys_differ_between_requests_and_are_equal_between_attempts() {
+        let first = effects(vec![]);
+        let a = intend(&first, "http://x/t?q=1", b"a").unwrap();
+        let b = intend(&first, "http://x/t?q=2", b"b").unwrap();
+        assert_ne!(a.key, b.key);
+        let second = effects(vec![a.clone(), b.clone()]);
+        assert_eq!(intend(&second, "http://x/t?q=2", b"b").unwrap().key, b.key);
+        assert_eq!(intend(&second, "http://x/t?q=1", b"a").unwrap().key, a.key);
+        let fresh = intend(&second, "http://x/t?q=3", b"c").unwrap();
+        assert!(fresh.key != a.key && fresh.key != b.key);
+    }
+
+    #[test]
+    fn a_request_that_drifted_is_not_sent() {
+        let first = effects(vec![]);
+        let a = intend(&first, "http://x/t", b"a").unwrap();
+        let second = effects(vec![a]);
+        assert!(matches!(intend(&second, "http://x/t", b"other"), Err(Ended::Drifted(_))));
+        assert!(second.stopped().is_some());
+    }
+
+    #[test]
+    fn a_request_that_was_refused_binds_nobody() {
+        let first = effects(vec![]);
+        let mut a = intend(&first, "http://x/t", b"a").unwrap();
+        a.state = EffectState::Refused;
+        assert!(intend(&effects(vec![a]), "http://x/t", b"other").is_ok());
+    }
+
+    #[test]
+    fn requests_are_counted_and_bounded() {
+        let lease = Lease { run: RunId::from_bytes([9; 16]), number: 1 };
+        let effects = Effects::new(lease, 1, [1; 32], vec![], 1);
+        let first = effects.enter();
+        assert!(first.is_some() && effects.enter().is_none());
+        assert_eq!(effects.stopped(), Some(Ended::Limit(Limit::Requests(1))));
+    }
+}

@@ -1,0 +1,253 @@
+//! HTTP requests of guests: checked, written down, carried out by a task of the host, and written down again.
+
+mod address;
+mod connection;
+mod policy;
+pub mod resolve;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+pub use resolve::{Resolve, SystemResolver};
+
+use self::connection::{Connections, Sent};
+use self::policy::Allowed;
+use super::effects::{Effects, Intent, UnderWay};
+use super::secrets::Placeholders;
+use crate::model::classify::Ended;
+use crate::model::clock::Clock;
+use crate::model::effect::{Effect, EffectState};
+use crate::model::limits::Limits;
+use crate::model::manifest::Repeat;
+use crate::sandbox::grants::Grants;
+use crate::sandbox::logbook::Logbook;
+use crate::sandbox::wit::http::{HttpError, Request, Response};
+use crate::store::Journal;
+
+/// What carries requests out; one for the whole host.
+#[derive(Clone)]
+pub struct Egress {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    journal: Arc<dyn Journal>,
+    clock: Arc<dyn Clock>,
+    runtime: tokio::runtime::Handle,
+    limits: Limits,
+    resolver: Arc<dyn Resolve>,
+    connections: Connections,
+}
+
+impl std::fmt::Debug for Egress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Egress")
+    }
+}
+
+/// How long one request may take.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    connect: Duration,
+    answer: Duration,
+}
+
+/// One request, owned by its task.
+struct Task {
+    allowed: Allowed,
+    headers: Vec<(String, String)>,
+    body: Bytes,
+    times: Times,
+    grants: Arc<Grants>,
+    effects: Arc<Effects>,
+}
+
+impl Egress {
+    /// Sets up the way out.
+    pub fn new(
+        journal: Arc<dyn Journal>,
+        clock: Arc<dyn Clock>,
+        runtime: tokio::runtime::Handle,
+        limits: Limits,
+        resolver: Arc<dyn Resolve>,
+        roots: Vec<Vec<u8>>,
+    ) -> Self {
+        let connections = Connections::new(roots, limits.body, Arc::clone(&clock));
+        Self { inner: Arc::new(Inner { journal, clock, runtime, limits, resolver, connections }) }
+    }
+
+    /// Sends a request for a guest. The request goes on when the guest no longer waits for it.
+    ///
+    /// # Errors
+    /// Where the attempt must end here: the guest never sees that.
+    pub(crate) async fn send(
+        &self,
+        request: Request,
+        grants: &Arc<Grants>,
+        effects: &Arc<Effects>,
+        texts: &Placeholders,
+        log: &Logbook,
+    ) -> Result<Result<Response, HttpError>, Ended> {
+        let Some(under_way) = effects.enter() else {
+            return Err(effects.stopped().unwrap_or(Ended::Interrupted));
+        };
+        let task = match self.check(request, grants, effects, texts) {
+            Ok(task) => task,
+            Err(refusal) => {
+                log.host(&refusal.line);
+                return Ok(Err(refusal.error));
+            }
+        };
+        let (task, effect) = task;
+        let written = match task.allowed.repeat {
+            Repeat::Reads => None,
+            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => Some(effect?),
+        };
+        let (reply, answer) = oneshot::channel();
+        let inner = Arc::clone(&self.inner);
+        self.inner.runtime.spawn(async move {
+            let ended = inner.carry_out(task, written, under_way).await;
+            // The guest may be gone; what happened is written down all the same.
+            let _ = reply.send(ended);
+        });
+        answer.await.unwrap_or_else(|_| {
+            Err(Ended::Trapped("the task of an effect ended without an answer".to_owned()))
+        })
+    }
+
+    /// Checks a request and fills in its secrets; the effect, where it is one, is made from what was not yet filled in.
+    #[expect(clippy::type_complexity, reason = "the two halves part at once")]
+    fn check(
+        &self,
+        request: Request,
+        grants: &Arc<Grants>,
+        effects: &Arc<Effects>,
+        texts: &Placeholders,
+    ) -> Result<(Task, Result<Effect, Ended>), policy::Refusal> {
+        let limits = &self.inner.limits;
+        let mut allowed = policy::check(&request, grants, texts, limits.body)?;
+        let asked = request.timeout_ms.map(|millis| Duration::from_millis(u64::from(millis)));
+        let cap = |limit: Duration| asked.map_or(limit, |asked| asked.min(limit));
+        let times = Times {
+            connect: cap(allowed.connect.unwrap_or(limits.connect)),
+            answer: cap(allowed.read.unwrap_or(limits.read)),
+        };
+        let headers =
+            policy::fill_headers(std::mem::take(&mut allowed.headers), grants, &allowed.origin, texts)
+                .map_err(|rule| policy::Refusal::forbidden(&allowed.method, &allowed.url, &rule, None))?;
+        let effect = match allowed.repeat {
+            // A read is not in the journal, so it has no effect to be made.
+            Repeat::Reads => Err(Ended::Interrupted),
+            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => {
+                let intent = Intent {
+                    repeat: allowed.repeat,
+                    method: &allowed.method,
+                    url: &allowed.url,
+                    body: &request.body,
+                };
+                effects.intend(&intent)
+            }
+        };
+        let body = match texts.fill_body(grants, &allowed.origin, request.body) {
+            Ok(body) => Bytes::from(body),
+            Err(not_here) => {
+                if let Ok(effect) = &effect {
+                    effects.known(effect.ordinal, EffectState::NotSent, None, self.inner.clock.now());
+                }
+                return Err(policy::Refusal::forbidden(&allowed.method, &allowed.url, &not_here.rule, None));
+            }
+        };
+        let task =
+            Task { allowed, headers, body, times, grants: Arc::clone(grants), effects: Arc::clone(effects) };
+        Ok((task, effect))
+    }
+}
+
+impl Inner {
+    async fn carry_out(
+        &self,
+        mut task: Task,
+        effect: Option<Effect>,
+        under_way: UnderWay,
+    ) -> Result<Result<Response, HttpError>, Ended> {
+        let ordinal = effect.as_ref().map(|effect| effect.ordinal);
+        if let Some(effect) = effect {
+            if let (Some(header), Some(key)) = (&task.allowed.idempotency_header, &effect.key) {
+                task.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(header));
+                task.headers.push((header.clone(), key.clone()));
+            }
+            self.write_down(&task, effect).await?;
+        }
+        let sent = self.exchange(&task).await;
+        let (state, status) = match &sent {
+            Sent::Answered { status, .. } | Sent::BrokeOff { status, .. } => {
+                (EffectState::of_status(*status, &task.allowed.clean_statuses), Some(*status))
+            }
+            Sent::NotSent(_) | Sent::Forbidden(_) => (EffectState::NotSent, None),
+            Sent::Broken(_) => (EffectState::Open, None),
+        };
+        if let Some(ordinal) = ordinal {
+            let outcome = task.effects.known(ordinal, state, status, self.clock.now());
+            if state != EffectState::Open {
+                // Submitted now and in order; the attempt's end carries it again, and waits.
+                drop(self.journal.outcome(task.effects.lease().run, outcome));
+            }
+        }
+        drop(under_way);
+        Ok(answer(sent))
+    }
+
+    /// Writes the intent down before anything leaves the host.
+    async fn write_down(&self, task: &Task, effect: Effect) -> Result<(), Ended> {
+        let ordinal = effect.ordinal;
+        let ended = match self.journal.intend(task.effects.lease(), effect, self.clock.now()).await {
+            Ok(true) => return Ok(()),
+            Ok(false) => Ended::StoreFailed("another process has taken the run over".to_owned()),
+            Err(failure) => Ended::StoreFailed(failure.to_string()),
+        };
+        task.effects.unwritten(ordinal, ended.clone());
+        Err(ended)
+    }
+
+    async fn exchange(&self, task: &Task) -> Sent {
+        let origin = &task.allowed.origin;
+        let resolving = self.resolver.resolve(&origin.host, origin.port);
+        let addresses = match tokio::time::timeout(task.times.connect, resolving).await {
+            Ok(Ok(addresses)) => addresses,
+            Ok(Err(error)) => return Sent::NotSent(format!("the name has no address: {error}")),
+            Err(_) => return Sent::NotSent("the name was not resolved in time".to_owned()),
+        };
+        let addresses = match address::check(&addresses, &task.allowed.granted_addresses) {
+            Ok(addresses) => addresses,
+            Err(rule) => return Sent::Forbidden(rule),
+        };
+        let request = connection::Outgoing {
+            plugin: &task.grants.plugin,
+            origin,
+            method: &task.allowed.method,
+            path: &task.allowed.url[url::Position::BeforePath..url::Position::AfterQuery],
+            headers: &task.headers,
+            body: task.body.clone(),
+            // What must not be done twice never meets a connection that the other side may just be closing.
+            reuse: task.allowed.repeat != Repeat::Once,
+            reads: task.allowed.repeat == Repeat::Reads,
+        };
+        self.connections.send(&request, &addresses, task.times.connect, task.times.answer).await
+    }
+}
+
+fn answer(sent: Sent) -> Result<Response, HttpError> {
+    match sent {
+        Sent::Answered { status, headers, body } => Ok(Response { status, headers, body }),
+        Sent::BrokeOff { too_large: true, .. } => Err(HttpError::TooLarge),
+        Sent::BrokeOff { status, too_large: false } => {
+            Err(HttpError::Broken(format!("the answer broke off after its head, which said {status}")))
+        }
+        Sent::NotSent(text) => Err(HttpError::NotSent(text)),
+        Sent::Broken(text) => Err(HttpError::Broken(text)),
+        Sent::Forbidden(rule) => Err(HttpError::Forbidden(rule)),
+    }
+}

@@ -1,0 +1,314 @@
+//! Connections: dialled to the address that was checked, kept for a while, one request at a time.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::model::clock::Clock;
+use crate::model::origin::Origin;
+
+/// How long a connection is kept without use: below what servers usually allow.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// The most idle connections of one plugin to one address.
+const IDLE_CONNECTIONS: usize = 64;
+
+/// The most header fields of an answer, and the most bytes of its head.
+const ANSWER_HEADERS: usize = 100;
+const ANSWER_HEAD: usize = 64 << 10;
+
+/// What became of a request.
+#[derive(Debug)]
+pub(super) enum Sent {
+    /// A whole answer came.
+    Answered { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
+    /// The head of an answer came, and its body broke off, came too late or is too large.
+    BrokeOff { status: u16, too_large: bool },
+    /// Nothing left the host.
+    NotSent(String),
+    /// Something left, and no answer came.
+    Broken(String),
+    /// It must not go there.
+    Forbidden(String),
+}
+
+/// A request about to leave.
+pub(super) struct Outgoing<'a> {
+    pub(super) plugin: &'a str,
+    pub(super) origin: &'a Origin,
+    pub(super) method: &'a str,
+    pub(super) path: &'a str,
+    pub(super) headers: &'a [(String, String)],
+    pub(super) body: Bytes,
+    pub(super) reuse: bool,
+    pub(super) reads: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Place {
+    plugin: String,
+    origin: Origin,
+    address: IpAddr,
+}
+
+struct Live {
+    sender: SendRequest<Full<Bytes>>,
+    /// Whether a byte of the request under way was given to the connection.
+    wrote: Arc<AtomicBool>,
+    address: IpAddr,
+    since: Duration,
+}
+
+/// Idle connections, and what is needed to make more.
+pub(super) struct Connections {
+    idle: Mutex<HashMap<Place, Vec<Live>>>,
+    tls: OnceLock<Result<TlsConnector, String>>,
+    roots: Vec<Vec<u8>>,
+    largest: u64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Connections {
+    pub(super) fn new(roots: Vec<Vec<u8>>, largest: u64, clock: Arc<dyn Clock>) -> Self {
+        Self { idle: Mutex::default(), tls: OnceLock::new(), roots, largest, clock }
+    }
+
+    /// Sends a request to the first of the addresses that takes a connection.
+    pub(super) async fn send(
+        &self,
+        outgoing: &Outgoing<'_>,
+        addresses: &[IpAddr],
+        connect: Duration,
+        answer: Duration,
+    ) -> Sent {
+        if outgoing.reuse
+            && let Some(live) = self.kept(outgoing, addresses)
+        {
+            match self.exchange(live, outgoing, answer).await {
+                // The other side had closed it while it was idle: nothing was lost, or a read was.
+                Sent::NotSent(_) => {}
+                Sent::Broken(_) if outgoing.reads => {}
+                sent @ (Sent::Answered { .. }
+                | Sent::BrokeOff { .. }
+                | Sent::Broken(_)
+                | Sent::Forbidden(_)) => {
+                    return sent;
+                }
+            }
+        }
+        let dialled = tokio::time::timeout(connect, self.dial(outgoing.origin, addresses)).await;
+        match dialled {
+            Ok(Ok(live)) => self.exchange(live, outgoing, answer).await,
+            Ok(Err(error)) => Sent::NotSent(format!("no connection: {error}")),
+            Err(_) => Sent::NotSent(format!("no connection within {connect:?} ([limits] connect)")),
+        }
+    }
+
+    async fn exchange(&self, mut live: Live, outgoing: &Outgoing<'_>, answer: Duration) -> Sent {
+        live.wrote.store(false, Ordering::Relaxed);
+        let request = match build(outgoing) {
+            Ok(request) => request,
+            Err(error) => return Sent::NotSent(format!("the request cannot be written: {error}")),
+        };
+        let mut status = None;
+        let largest = self.largest;
+        let whole = async {
+            let response = live.sender.send_request(request).await?;
+            status = Some(response.status().as_u16());
+            Ok::<_, hyper::Error>(read(response, largest).await)
+        };
+        let ended = tokio::time::timeout(answer, whole).await;
+        match (ended, status) {
+            (Ok(Ok(Ok((status, headers, body)))), _) => {
+                if outgoing.reuse && !live.sender.is_closed() {
+                    self.keep(outgoing, live);
+                }
+                Sent::Answered { status, headers, body }
+            }
+            (Ok(Ok(Err(too_large))), Some(status)) => Sent::BrokeOff { status, too_large },
+            (Err(_), Some(status)) => Sent::BrokeOff { status, too_large: false },
+            (Ok(Err(_)) | Err(_), None) if !live.wrote.load(Ordering::Relaxed) => {
+                Sent::NotSent("the connection was closed before anything was sent".to_owned())
+            }
+            (Err(_), None) => Sent::Broken(format!("no answer within {answer:?} ([limits] read)")),
+            (Ok(Err(_)), Some(status)) => Sent::BrokeOff { status, too_large: false },
+            (Ok(Ok(Err(_)) | Err(_)), None) => {
+                Sent::Broken("the connection was cut before an answer came".to_owned())
+            }
+        }
+    }
+
+    fn kept(&self, outgoing: &Outgoing<'_>, addresses: &[IpAddr]) -> Option<Live> {
+        let now = self.clock.steady();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        for address in addresses {
+            let Some(lives) = idle.get_mut(&place(outgoing, *address)) else { continue };
+            while let Some(live) = lives.pop() {
+                if !live.sender.is_closed() && live.sender.is_ready() && now.saturating_sub(live.since) < IDLE
+                {
+                    return Some(live);
+                }
+            }
+        }
+        None
+    }
+
+    fn keep(&self, outgoing: &Outgoing<'_>, mut live: Live) {
+        live.since = self.clock.steady();
+        let place = place(outgoing, live.address);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let lives = idle.entry(place).or_default();
+        if lives.len() < IDLE_CONNECTIONS {
+            lives.push(live);
+        }
+    }
+
+    async fn dial(&self, origin: &Origin, addresses: &[IpAddr]) -> io::Result<Live> {
+        let mut last = io::Error::other("the name has no address");
+        for address in addresses {
+            match TcpStream::connect(SocketAddr::new(*address, origin.port)).await {
+                Ok(stream) => return self.open(origin, *address, stream).await,
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    async fn open(&self, origin: &Origin, address: IpAddr, stream: TcpStream) -> io::Result<Live> {
+        stream.set_nodelay(true)?;
+        let wrote = Arc::new(AtomicBool::new(false));
+        let sender = if origin.tls {
+            let name = ServerName::try_from(origin.host.clone()).map_err(io::Error::other)?;
+            let secured = self.tls()?.connect(name, stream).await?;
+            start(Watched { inner: secured, wrote: Arc::clone(&wrote) }).await?
+        } else {
+            start(Watched { inner: stream, wrote: Arc::clone(&wrote) }).await?
+        };
+        Ok(Live { sender, wrote, address, since: Duration::ZERO })
+    }
+
+    fn tls(&self) -> io::Result<&TlsConnector> {
+        let made = self.tls.get_or_init(|| {
+            let mut roots = rustls::RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            for pem in &self.roots {
+                roots.add_parsable_certificates(CertificateDer::pem_slice_iter(pem).filter_map(Result::ok));
+            }
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let config = rustls::ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()
+                .map_err(|error| error.to_string())?
+                .with_root_certificates(roots)
+                .with_no_client_auth();
+            Ok(TlsConnector::from(Arc::new(config)))
+        });
+        made.as_ref().map_err(|error| io::Error::other(error.clone()))
+    }
+}
+
+fn place(outgoing: &Outgoing<'_>, address: IpAddr) -> Place {
+    Place { plugin: outgoing.plugin.to_owned(), origin: outgoing.origin.clone(), address }
+}
+
+async fn start<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: Watched<T>,
+) -> io::Result<SendRequest<Full<Bytes>>> {
+    let (sender, connection) = http1::Builder::new()
+        .max_headers(ANSWER_HEADERS)
+        .max_buf_size(ANSWER_HEAD)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(io::Error::other)?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+fn build(outgoing: &Outgoing<'_>) -> http::Result<http::Request<Full<Bytes>>> {
+    let authority = outgoing.origin.to_string();
+    let authority = authority.split_once("://").map_or(authority.as_str(), |(_, rest)| rest);
+    let target = http::uri::PathAndQuery::try_from(outgoing.path)?;
+    let mut uri = http::uri::Parts::default();
+    uri.path_and_query = Some(target);
+    let mut request = http::Request::builder()
+        .method(outgoing.method)
+        .uri(http::Uri::from_parts(uri)?)
+        .header(http::header::HOST, authority);
+    for (name, value) in outgoing.headers {
+        request = request.header(name, value);
+    }
+    request.body(Full::new(outgoing.body.clone()))
+}
+
+type Whole = (u16, Vec<(String, String)>, Vec<u8>);
+
+/// Reads a whole answer; the error says whether it is too large.
+async fn read(response: http::Response<hyper::body::Incoming>, largest: u64) -> Result<Whole, bool> {
+    let status = response.status().as_u16();
+    let text = |value: &http::HeaderValue| match value.to_str() {
+        Ok(text) => text.to_owned(),
+        Err(_) => match std::str::from_utf8(value.as_bytes()) {
+            Ok(text) => text.to_owned(),
+            Err(_) => value.as_bytes().iter().map(|byte| char::from(*byte)).collect(),
+        },
+    };
+    let headers =
+        response.headers().iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect();
+    let mut incoming = response.into_body();
+    let mut body = Vec::new();
+    while let Some(frame) = incoming.frame().await {
+        let Ok(frame) = frame else { return Err(false) };
+        if let Ok(part) = frame.into_data() {
+            if u64::try_from(body.len() + part.len()).unwrap_or(u64::MAX) > largest {
+                return Err(true);
+            }
+            body.extend_from_slice(&part);
+        }
+    }
+    Ok((status, headers, body))
+}
+
+/// A stream that remembers whether anything was written to it.
+struct Watched<T> {
+    inner: T,
+    wrote: Arc<AtomicBool>,
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, buf)
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        // Marked before, not after: what a failed write may have put on the wire counts as sent.
+        self.wrote.store(true, Ordering::Relaxed);
+        Pin::new(&mut self.inner).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}

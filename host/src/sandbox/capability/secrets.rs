@@ -1,0 +1,275 @@
+//! Secrets that guests use without seeing: texts that stand for them, filled in where requests leave the host.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, Mac as _};
+use sha2::{Sha256, Sha512};
+
+use crate::model::id::RunId;
+use crate::model::origin::Origin;
+use crate::sandbox::grants::{Grants, SecretGrant};
+use crate::sandbox::wit::secrets::Algorithm;
+
+/// Begins every text that stands for a secret, so that one that was not filled in is recognised.
+const STANDS_FOR: &str = "airlock-secret-";
+
+/// The texts that one attempt was given.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Placeholders {
+    given: Vec<Given>,
+}
+
+#[derive(Debug, Clone)]
+struct Given {
+    text: String,
+    secret: String,
+    /// The user of `Basic` credentials, where the text stands for these.
+    user: Option<String>,
+}
+
+/// Why a text was not filled in; the words are for the guest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotHere {
+    /// The rule that forbids it.
+    pub(crate) rule: String,
+}
+
+impl Placeholders {
+    /// The text that stands for the secret; the same for every attempt of a run.
+    pub(crate) fn plain(
+        &mut self,
+        grants: &Grants,
+        key: &[u8; 32],
+        run: RunId,
+        name: &str,
+    ) -> Result<String, String> {
+        self.give(grants, key, run, name, None)
+    }
+
+    /// The text that stands for `Basic` credentials.
+    pub(crate) fn basic(
+        &mut self,
+        grants: &Grants,
+        key: &[u8; 32],
+        run: RunId,
+        user: &str,
+        name: &str,
+    ) -> Result<String, String> {
+        if user.contains(':') || user.chars().any(char::is_control) {
+            return Err("a user of Basic credentials has no colon and no control character".to_owned());
+        }
+        self.give(grants, key, run, name, Some(user))
+    }
+
+    fn give(
+        &mut self,
+        grants: &Grants,
+        key: &[u8; 32],
+        run: RunId,
+        name: &str,
+        user: Option<&str>,
+    ) -> Result<String, String> {
+        granted(grants, name)?;
+        let text = format!(
+            "{STANDS_FOR}{}",
+            derived(key, &[b"placeholder", &run.bytes(), name.as_bytes(), user.unwrap_or(":").as_bytes()])
+        );
+        if !self.given.iter().any(|given| given.text == text) {
+            self.given.push(Given {
+                text: text.clone(),
+                secret: name.to_owned(),
+                user: user.map(str::to_owned),
+            });
+        }
+        Ok(text)
+    }
+
+    /// Whether any of the texts stands in these bytes.
+    pub(crate) fn stand_in(&self, bytes: &[u8]) -> bool {
+        self.given.iter().any(|given| find(bytes, given.text.as_bytes()).is_some())
+    }
+
+    /// The header's value with every text filled in.
+    ///
+    /// # Errors
+    /// Where a secret is not meant for this origin.
+    pub(crate) fn fill_header(
+        &self,
+        grants: &Grants,
+        origin: &Origin,
+        value: &str,
+    ) -> Result<String, NotHere> {
+        let mut filled = value.to_owned();
+        for given in self.given.iter().filter(|given| value.contains(&given.text)) {
+            let grant = meant_for(grants, &given.secret, origin)?;
+            filled = filled.replace(&given.text, &given.fill(grant));
+        }
+        Ok(filled)
+    }
+
+    /// The body with every text filled in.
+    ///
+    /// # Errors
+    /// Where a secret is not meant for this origin or for bodies.
+    pub(crate) fn fill_body(
+        &self,
+        grants: &Grants,
+        origin: &Origin,
+        mut body: Vec<u8>,
+    ) -> Result<Vec<u8>, NotHere> {
+        for given in &self.given {
+            let Some(mut place) = find(&body, given.text.as_bytes()) else { continue };
+            let grant = meant_for(grants, &given.secret, origin)?;
+            if !grant.in_body {
+                return Err(NotHere {
+                    rule: format!("the secret `{}` is not declared for bodies", given.secret),
+                });
+            }
+            let value = given.fill(grant).into_bytes();
+            loop {
+                body.splice(place..place + given.text.len(), value.iter().copied());
+                match find(&body[place + value.len()..], given.text.as_bytes()) {
+                    Some(next) => place += value.len() + next,
+                    None => break,
+                }
+            }
+        }
+        Ok(body)
+    }
+}
+
+impl Given {
+    fn fill(&self, grant: &SecretGrant) -> String {
+        match &self.user {
+            None => grant.value.reveal().to_owned(),
+            Some(user) => format!("Basic {}", STANDARD.encode(format!("{user}:{}", grant.value.reveal()))),
+        }
+    }
+}
+
+/// A signature over bytes with the secret as key.
+pub(crate) fn sign(
+    grants: &Grants,
+    name: &str,
+    algorithm: Algorithm,
+    bytes: &[u8],
+) -> Result<Vec<u8>, String> {
+    let key = granted(grants, name)?.value.reveal().as_bytes();
+    let bad_key = |_| "the secret cannot be a key".to_owned();
+    Ok(match algorithm {
+        Algorithm::HmacSha256 => Hmac::<Sha256>::new_from_slice(key)
+            .map_err(bad_key)?
+            .chain_update(bytes)
+            .finalize()
+            .into_bytes()
+            .to_vec(),
+        Algorithm::HmacSha512 => Hmac::<Sha512>::new_from_slice(key)
+            .map_err(bad_key)?
+            .chain_update(bytes)
+            .finalize()
+            .into_bytes()
+            .to_vec(),
+    })
+}
+
+/// An HMAC over parts under the store's secret, in hexadecimal.
+pub(crate) fn derived(key: &[u8; 32], parts: &[&[u8]]) -> String {
+    derived_bytes(key, parts).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An HMAC over parts under the store's secret.
+pub(crate) fn derived_bytes(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
+    let digest = crate::model::id::Digest::of_parts(parts);
+    Hmac::<Sha256>::new_from_slice(key)
+        .map(|mac| mac.chain_update(digest.0).finalize().into_bytes().into())
+        .unwrap_or(digest.0)
+}
+
+fn granted<'a>(grants: &'a Grants, name: &str) -> Result<&'a SecretGrant, String> {
+    grants.secrets.get(name).ok_or_else(|| format!("the secret `{name}` is not declared or not granted"))
+}
+
+fn meant_for<'a>(grants: &'a Grants, name: &str, origin: &Origin) -> Result<&'a SecretGrant, NotHere> {
+    let grant = granted(grants, name).map_err(|rule| NotHere { rule })?;
+    if grant.origins.iter().any(|places| places.hold(origin)) {
+        Ok(grant)
+    } else {
+        Err(NotHere { rule: format!("the secret `{name}` is not declared for this origin") })
+    }
+}
+
+fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    bytes.windows(text.len()).position(|window| window == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::clock::Timestamp;
+    use crate::model::secret::SecretValue;
+    use crate::sandbox::grants::Places;
+
+    fn grants(in_body: bool) -> Grants {
+        let origins = vec![Places::These("https://api.test".parse().unwrap())];
+        let grant = SecretGrant { value: SecretValue::new("v4lue"), origins, in_body };
+        Grants { secrets: [("token".to_owned(), grant)].into(), ..Grants::default() }
+    }
+
+    fn origin(text: &str) -> Origin {
+        Origin::of(&url::Url::parse(text).unwrap()).unwrap()
+    }
+
+    const RUN: [u8; 16] = [1; 16];
+
+    #[test]
+    fn a_secret_is_filled_in_toward_its_origin_alone() {
+        let mut texts = Placeholders::default();
+        let run = RunId::new(Timestamp(1), [1; 10]);
+        let text = texts.plain(&grants(false), &[0; 32], run, "token").unwrap();
+        assert!(!text.contains("v4lue"));
+        let header = format!("Bearer {text}");
+        let filled = texts.fill_header(&grants(false), &origin("https://api.test"), &header);
+        assert_eq!(filled, Ok("Bearer v4lue".to_owned()));
+        assert!(texts.fill_header(&grants(false), &origin("https://other.test"), &header).is_err());
+        assert!(texts.plain(&grants(false), &[0; 32], run, "other").is_err());
+    }
+
+    #[test]
+    fn basic_credentials_are_whole_header_values() {
+        let mut texts = Placeholders::default();
+        let run = RunId::from_bytes(RUN);
+        let text = texts.basic(&grants(false), &[0; 32], run, "bot", "token").unwrap();
+        let filled = texts.fill_header(&grants(false), &origin("https://api.test"), &text);
+        assert_eq!(filled, Ok("Basic Ym90OnY0bHVl".to_owned()));
+        assert!(texts.basic(&grants(false), &[0; 32], run, "a:b", "token").is_err());
+    }
+
+    #[test]
+    fn bodies_are_filled_in_only_where_that_is_declared() {
+        let mut texts = Placeholders::default();
+        let run = RunId::from_bytes(RUN);
+        let text = texts.plain(&grants(true), &[0; 32], run, "token").unwrap();
+        let body = format!("a={text}&b={text}").into_bytes();
+        let filled = texts.fill_body(&grants(true), &origin("https://api.test"), body.clone());
+        assert_eq!(filled, Ok(b"a=v4lue&b=v4lue".to_vec()));
+        assert!(texts.fill_body(&grants(false), &origin("https://api.test"), body).is_err());
+    }
+
+    #[test]
+    fn texts_are_the_same_for_a_run_and_differ_between_runs() {
+        let text = |run: [u8; 16]| {
+            Placeholders::default().plain(&grants(false), &[0; 32], RunId::from_bytes(run), "token").unwrap()
+        };
+        assert_eq!(text([1; 16]), text([1; 16]));
+        assert_ne!(text([1; 16]), text([2; 16]));
+    }
+
+    #[test]
+    fn signatures_are_those_of_the_rfc() {
+        let mut grants = grants(false);
+        grants.secrets.get_mut("token").unwrap().value = SecretValue::new("Jefe");
+        let signature =
+            sign(&grants, "token", Algorithm::HmacSha256, b"what do ya want for nothing?").unwrap();
+        assert_eq!(signature[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+    }
+}

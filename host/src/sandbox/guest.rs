@@ -1,0 +1,49 @@
+//! What a store holds while a guest runs: its grants, its limits, and what the host keeps of it.
+
+use std::sync::Arc;
+
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::capability::effects::Effects;
+use super::capability::http::Egress;
+use super::capability::secrets::Placeholders;
+use super::grants::Grants;
+use super::limiter::Limiter;
+use super::logbook::Logbook;
+use crate::model::classify::Ended;
+
+/// The state of one instance, of one call, of one tool.
+pub(super) struct Guest {
+    pub(super) wasi: WasiCtx,
+    pub(super) table: ResourceTable,
+    pub(super) limiter: Limiter,
+    pub(super) log: Logbook,
+    pub(super) serves: Option<Serves>,
+}
+
+/// The call that the instance serves; none while it only describes itself.
+pub(super) struct Serves {
+    pub(super) grants: Arc<Grants>,
+    pub(super) effects: Arc<Effects>,
+    pub(super) egress: Egress,
+    pub(super) texts: Placeholders,
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// The host ends the attempt; the guest is not told.
+#[derive(Debug)]
+pub(super) struct Stop(pub(super) Ended);
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the host ends the attempt")
+    }
+}
+
+impl std::error::Error for Stop {}

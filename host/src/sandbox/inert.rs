@@ -1,0 +1,136 @@
+//! WASI without a world: no arguments, no environment, no folders, no network; streams go to the log.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::{HostWallClock, WasiCtx, WasiCtxBuilder};
+
+use super::logbook::Logbook;
+use crate::model::clock::Timestamp;
+
+/// The most random bytes of one request.
+const RANDOM: u64 = 64 << 10;
+
+/// What one write to a stream may hold.
+const WRITE: usize = 8 << 10;
+
+/// What every attempt of one sitting sees alike, so that what it builds is alike.
+#[derive(Debug, Clone, Copy)]
+pub struct Sitting {
+    /// Where random numbers start.
+    pub seed: [u8; 32],
+    /// Where the wall clock starts.
+    pub start: Timestamp,
+}
+
+/// The context of a guest.
+pub(super) fn wasi(log: &Logbook, sitting: Option<Sitting>) -> WasiCtx {
+    let mut wasi = WasiCtxBuilder::new();
+    wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false).max_random_size(RANDOM);
+    wasi.stdout(Stream { log: log.clone(), name: "out" }).stderr(Stream { log: log.clone(), name: "err" });
+    if let Some(sitting) = sitting {
+        let seed = |part: u8| {
+            let mut seed = sitting.seed;
+            seed[0] ^= part;
+            seed
+        };
+        let mut number = [0u8; 16];
+        number.copy_from_slice(&seed(3)[..16]);
+        wasi.secure_random(StdRng::from_seed(seed(1)))
+            .insecure_random(StdRng::from_seed(seed(2)))
+            .insecure_random_seed(u128::from_le_bytes(number))
+            .wall_clock(Restarted { start: sitting.start });
+    }
+    wasi.build()
+}
+
+/// A wall clock that stands at the sitting's start: the first attempt and the last build the same.
+struct Restarted {
+    start: Timestamp,
+}
+
+impl HostWallClock for Restarted {
+    fn resolution(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.start.0).unwrap_or(0))
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Stream {
+    log: Logbook,
+    name: &'static str,
+}
+
+impl IsTerminal for Stream {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Stream {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        // Only interfaces that are not linked here ask for it.
+        Box::new(tokio::io::sink())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(Lines { stream: self.clone(), begun: Vec::new() })
+    }
+}
+
+/// Cuts what a guest writes into lines.
+struct Lines {
+    stream: Stream,
+    begun: Vec<u8>,
+}
+
+impl Lines {
+    fn end_line(&mut self) {
+        if !self.begun.is_empty() {
+            let line = String::from_utf8_lossy(&self.begun);
+            self.stream.log.guest(&format!("{}: {}", self.stream.name, line.trim_end_matches('\r')));
+            self.begun.clear();
+        }
+    }
+}
+
+impl OutputStream for Lines {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.begun.extend_from_slice(part.strip_suffix(b"\n").unwrap_or(part));
+            if part.ends_with(b"\n") || self.begun.len() >= WRITE {
+                self.end_line();
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        self.end_line();
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(WRITE)
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for Lines {
+    async fn ready(&mut self) {}
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.end_line();
+    }
+}

@@ -1,0 +1,248 @@
+//! What outlives the process: small traits by need, and SQLite behind them.
+//!
+//! Every write of [`Journal`] is one transaction, submitted when the method is called; the future that it returns
+//! is ready once the write is durable. Dropping the future does not take the write back. Writes of one process
+//! become durable in the order in which they were submitted.
+
+pub mod failure;
+pub mod process;
+pub mod sqlite;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+pub use failure::StoreFailure;
+pub use sqlite::SqliteStore;
+
+use crate::model::clock::Timestamp;
+use crate::model::effect::{Effect, EffectState};
+use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId};
+use crate::model::key::{Key, Known};
+use crate::model::reply::{Stored, Usage};
+use crate::model::run::{Lease, Record, Summary};
+use crate::model::state::{Event, RunState};
+
+/// A write under way: ready once it is durable.
+pub type Pending<T> = BoxFuture<'static, Result<T, StoreFailure>>;
+
+/// What calls write.
+pub trait Journal: Send + Sync {
+    /// Makes the run, its key, its step and its first attempt; nothing at all where the key is taken.
+    fn reserve(&self, new: NewRun) -> Pending<Reserved>;
+
+    /// Makes a whole run that has already ended, for calls that only read; nothing at all where the key is taken.
+    fn record(&self, new: NewRun, end: End) -> Pending<Reserved>;
+
+    /// Takes a run whose lease still has this number, and where asked begins its next attempt.
+    fn take(&self, take: Take) -> Pending<Option<Lease>>;
+
+    /// Writes down that an effect is about to be; `false` where the lease is lost.
+    fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool>;
+
+    /// Writes down what became of an effect, whoever holds the run by now.
+    fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()>;
+
+    /// Ends the run's attempt, step and state; `false` where the lease is lost.
+    fn settle(&self, lease: Lease, end: End) -> Pending<bool>;
+
+    /// Ends a suspended run by a person's word; `false` where it has moved on since it was looked at.
+    fn decide(&self, decided: Decided) -> Pending<bool>;
+
+    /// Removes keys whose time is over, at most this many; gives how many went.
+    fn sweep(&self, at: Timestamp, most: u32) -> Pending<u32>;
+}
+
+/// What calls and people read.
+pub trait Ledger: Send + Sync {
+    /// The run behind a key, and what is known of it.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure>;
+
+    /// One run in full.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure>;
+
+    /// Runs whose ids lie in the range, ends included; at most this many, the latest first.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn runs(&self, range: (RunId, RunId), most: u32) -> Result<Vec<Summary>, StoreFailure>;
+
+    /// Runs that are under way in processes other than this one.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure>;
+
+    /// The secret under which keys, seeds and placeholders are made.
+    fn secret(&self) -> [u8; 32];
+
+    /// This process, as runs name their owner.
+    fn process(&self) -> ProcessId;
+
+    /// Whether the process is gone.
+    fn gone(&self, process: ProcessId) -> bool;
+}
+
+/// Both halves, as the host holds them.
+pub trait Store: Journal + Ledger {}
+
+impl<T: Journal + Ledger> Store for T {}
+
+/// A run about to be.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// Its id.
+    pub run: RunId,
+    /// Its key; none for a reading call without a caller's key.
+    pub key: Option<Key>,
+    /// Who asks.
+    pub caller: CallerName,
+    /// For what.
+    pub tool: ToolName,
+    /// What makes it this action.
+    pub action: Digest,
+    /// The input as it was received.
+    pub input: String,
+    /// The trace that it belongs to.
+    pub trace: TraceId,
+    /// The process that will drive it.
+    pub owner: ProcessId,
+    /// Its first attempt.
+    pub attempt: NewAttempt,
+}
+
+/// An attempt about to be.
+#[derive(Debug, Clone, Copy)]
+pub struct NewAttempt {
+    /// From 1.
+    pub attempt: u32,
+    /// The digest of the plugin that will run.
+    pub plugin: Digest,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Whether the run came into being.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// It did, and is the caller's to drive.
+    Won(Lease),
+    /// Another run has the key.
+    Lost,
+}
+
+/// A run to be taken.
+#[derive(Debug, Clone)]
+pub struct Take {
+    /// The run and the number that its lease must still have.
+    pub lease: Lease,
+    /// Why: an event that leads to `running`.
+    pub event: Event,
+    /// Who takes it.
+    pub owner: ProcessId,
+    /// When.
+    pub at: Timestamp,
+    /// The attempt that begins with it.
+    pub attempt: Option<NewAttempt>,
+}
+
+/// What became of an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its attempt.
+    pub attempt: u32,
+    /// Its ordinal.
+    pub ordinal: u32,
+    /// What is known.
+    pub state: EffectState,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// When it was known.
+    pub at: Timestamp,
+}
+
+/// The end of an attempt and with it of the run.
+#[derive(Debug, Clone)]
+pub struct End {
+    /// What the run is told.
+    pub event: Event,
+    /// Where that leads.
+    pub state: RunState,
+    /// The attempt that ended.
+    pub attempt: u32,
+    /// The result.
+    pub stored: Stored,
+    /// `ok` or the code.
+    pub word: String,
+    /// Whether the key, given again, runs it again.
+    pub rearms: bool,
+    /// What the attempt used.
+    pub usage: Usage,
+    /// What the guest and the host wrote.
+    pub log: String,
+    /// What became of effects, again, so that the end never knows more than the journal.
+    pub outcomes: Vec<Outcome>,
+    /// How long the key is kept.
+    pub life: KeyLife,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// How long a key is kept, from the end of its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyLife {
+    /// With its result.
+    pub keep: Duration,
+    /// Without it, after that.
+    pub guard: Duration,
+}
+
+/// A person's word on a suspended run.
+#[derive(Debug, Clone)]
+pub struct Decided {
+    /// The run and the number that its lease must still have.
+    pub lease: Lease,
+    /// What the person found.
+    pub event: Event,
+    /// Where that leads.
+    pub state: RunState,
+    /// What becomes of effects that are open.
+    pub open_effects: EffectState,
+    /// The result from now on.
+    pub stored: Stored,
+    /// `ok` or the code.
+    pub word: String,
+    /// Whether the key, given again, runs it again.
+    pub rearms: bool,
+    /// How long the key is kept.
+    pub life: KeyLife,
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A key that is known, and its run.
+#[derive(Debug, Clone)]
+pub struct KeyFound {
+    /// What the decision needs.
+    pub known: Known,
+    /// The run.
+    pub run: RunId,
+    /// What a change of it must bear.
+    pub lease: Lease,
+    /// Who drives it.
+    pub owner: ProcessId,
+    /// Attempts begun.
+    pub attempts: u32,
+    /// What its last attempt used.
+    pub usage: Usage,
+    /// Its result, where it has one.
+    pub stored: Option<Stored>,
+}

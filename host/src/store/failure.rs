@@ -1,0 +1,88 @@
+//! Why the store did not do what it was asked, and what to do about it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why the store did not do what it was asked; nothing of it was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreFailure {
+    /// The folder cannot be made or entered.
+    Folder(PathBuf, String),
+    /// No space is left.
+    Full(PathBuf),
+    /// The database was written by a later version.
+    Newer {
+        /// The file.
+        file: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The latest that this program knows.
+        known: i64,
+    },
+    /// The file is no database, or a damaged one.
+    Damaged(PathBuf, String),
+    /// Another process held the file for too long.
+    Locked(PathBuf),
+    /// The disk or the database failed otherwise.
+    Failed(PathBuf, String),
+    /// The writer has stopped after an earlier failure.
+    Stopped,
+}
+
+impl StoreFailure {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Folder(..) => {
+                "choose a folder that can be made and written with `state` in airlock.toml".to_owned()
+            }
+            Self::Full(file) => {
+                format!("free space where {} lies; what was acknowledged is kept", file.display())
+            }
+            Self::Newer { .. } => "run the version of airlock that wrote it, or a later one".to_owned(),
+            Self::Damaged(file, _) => format!(
+                "put a backup of {0} in its place; or move {0} and its -wal aside to begin anew, and keep them: they hold the record of what was done",
+                file.display()
+            ),
+            Self::Locked(_) => "end the process that holds it, or try again".to_owned(),
+            Self::Failed(..) | Self::Stopped => "look at the disk, then start airlock again".to_owned(),
+        }
+    }
+
+    /// Reads an error of SQLite.
+    pub(crate) fn from_sqlite(error: &rusqlite::Error, file: &std::path::Path) -> Self {
+        use rusqlite::ErrorCode;
+        let file = file.to_path_buf();
+        let text = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full(file),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(file, text),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(file),
+            Some(_) | None => Self::Failed(file, text),
+        }
+    }
+}
+
+impl fmt::Display for StoreFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder, text) => {
+                write!(f, "the state folder cannot be used ({text}): {}", folder.display())
+            }
+            Self::Full(file) => write!(f, "the disk is full: {}", file.display()),
+            Self::Newer { file, found, known } => {
+                write!(
+                    f,
+                    "the database has version {found} and this program knows {known}: {}",
+                    file.display()
+                )
+            }
+            Self::Damaged(file, text) => write!(f, "the database is damaged ({text}): {}", file.display()),
+            Self::Locked(file) => write!(f, "another process holds the database: {}", file.display()),
+            Self::Failed(file, text) => write!(f, "the database failed ({text}): {}", file.display()),
+            Self::Stopped => f.write_str("the store has stopped after a failure"),
+        }
+    }
+}
+
+impl std::error::Error for StoreFailure {}

@@ -1,0 +1,77 @@
+//! Which processes are alive: each holds a lock on a file that bears its id, and the system gives it back at death.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::model::id::ProcessId;
+
+/// This process's own lock, and the folder where those of others lie.
+#[derive(Debug)]
+pub struct Processes {
+    folder: PathBuf,
+    own: ProcessId,
+    _lock: File,
+}
+
+impl Processes {
+    /// Makes and holds the lock of this process.
+    ///
+    /// # Errors
+    /// Where the folder cannot be written.
+    pub fn join(folder: &Path, own: ProcessId) -> io::Result<Self> {
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path(folder, own))?;
+        lock.lock()?;
+        Ok(Self { folder: folder.to_path_buf(), own, _lock: lock })
+    }
+
+    /// This process.
+    pub fn own(&self) -> ProcessId {
+        self.own
+    }
+
+    /// Whether the process is gone: its lock is free, or its file is not there.
+    pub fn gone(&self, process: ProcessId) -> bool {
+        if process == self.own {
+            return false;
+        }
+        match OpenOptions::new().write(true).open(path(&self.folder, process)) {
+            Ok(file) => match file.try_lock_shared() {
+                Ok(()) => true,
+                Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
+            },
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
+    /// Removes the files of processes that are gone; they are told apart by their free locks.
+    pub fn tidy(&self) {
+        let Ok(entries) = self.folder.read_dir() else { return };
+        for entry in entries.filter_map(Result::ok) {
+            if entry.path() == path(&self.folder, self.own) {
+                continue;
+            }
+            if let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+                && file.try_lock().is_ok()
+            {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(path(&self.folder, self.own));
+    }
+}
+
+fn path(folder: &Path, process: ProcessId) -> PathBuf {
+    folder.join(format!("{process}.lock"))
+}

@@ -1,0 +1,126 @@
+//! Opening: folder and files that only their owner can read, pragmas, migrations.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
+
+use super::super::StoreFailure;
+use super::Durability;
+
+/// In order, never edited once released; each is applied whole or not at all.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+
+/// How long another process may hold the file before this one gives up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The oldest SQLite in which two connections that write and checkpoint at once cannot lose a commit.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// Makes the state folder and the folder of process locks, for their owner alone.
+pub(super) fn folder(folder: &Path) -> Result<(), StoreFailure> {
+    let make = |path: &Path| -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        std::fs::set_permissions(path, Permissions::from_mode(0o700))
+    };
+    make(folder)
+        .and_then(|()| make(&folder.join("processes")))
+        .map_err(|error| StoreFailure::Folder(folder.to_path_buf(), error.to_string()))
+}
+
+/// The file that processes lock around each group of writes.
+pub(super) fn gate(folder: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(folder.join("write.lock"))
+}
+
+/// The writing connection.
+pub(super) fn connection(file: &Path, durability: Durability) -> Result<Connection, StoreFailure> {
+    let fail = |error: rusqlite::Error| StoreFailure::from_sqlite(&error, file);
+    if rusqlite::version_number() < OLDEST_SQLITE {
+        return Err(StoreFailure::Failed(
+            file.to_path_buf(),
+            format!("SQLite {} is too old", rusqlite::version()),
+        ));
+    }
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(file)
+        .map_err(|error| StoreFailure::Folder(file.to_path_buf(), error.to_string()))?;
+    let connection = Connection::open(file).map_err(fail)?;
+    connection.busy_timeout(PATIENCE).map_err(fail)?;
+    let synchronous = match durability {
+        Durability::Full => "FULL",
+        Durability::None => "OFF",
+    };
+    connection
+        .execute_batch(&format!(
+            "PRAGMA journal_mode = WAL;
+             PRAGMA synchronous = {synchronous};
+             PRAGMA trusted_schema = OFF;
+             PRAGMA cell_size_check = ON;
+             PRAGMA mmap_size = 0;
+             PRAGMA cache_size = -65536;
+             PRAGMA wal_autocheckpoint = 4000;"
+        ))
+        .map_err(fail)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// A connection that cannot write.
+pub(super) fn reader(file: &Path) -> Result<Connection, StoreFailure> {
+    let fail = |error: rusqlite::Error| StoreFailure::from_sqlite(&error, file);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags).map_err(fail)?;
+    connection.busy_timeout(PATIENCE).map_err(fail)?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;").map_err(fail)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Brings the database to the version that this program knows.
+pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreFailure> {
+    let fail = |error: rusqlite::Error| StoreFailure::from_sqlite(&error, file);
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let version = |connection: &Connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+    let found: i64 = version(connection).map_err(fail)?;
+    if found > known {
+        return Err(StoreFailure::Newer { file: file.to_path_buf(), found, known });
+    }
+    if found == known {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+    let found: i64 = version(&transaction).map_err(fail)?;
+    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+        transaction.execute_batch(migration).map_err(fail)?;
+    }
+    transaction.execute_batch(&format!("PRAGMA user_version = {known}")).map_err(fail)?;
+    transaction.commit().map_err(fail)
+}
+
+/// The secret of this database, made at its first use.
+pub(super) fn secret(connection: &Connection, file: &Path) -> Result<[u8; 32], StoreFailure> {
+    let fail = |error: rusqlite::Error| StoreFailure::from_sqlite(&error, file);
+    let stored = || {
+        connection
+            .query_row("SELECT value FROM host WHERE name = 'secret'", [], |row| row.get::<_, [u8; 32]>(0))
+            .optional()
+    };
+    if let Some(secret) = stored().map_err(fail)? {
+        return Ok(secret);
+    }
+    let mut made = [0u8; 32];
+    getrandom::fill(&mut made)
+        .map_err(|error| StoreFailure::Failed(file.to_path_buf(), error.to_string()))?;
+    connection
+        .execute("INSERT INTO host (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING", params![made])
+        .map_err(fail)?;
+    stored().map_err(fail)?.ok_or_else(|| StoreFailure::Damaged(file.to_path_buf(), "no secret".to_owned()))
+}

@@ -1,0 +1,171 @@
+//! The one writing thread: while one group of writes is being made durable, the next one forms.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use futures::FutureExt as _;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::super::{Pending, StoreFailure};
+
+/// The most writes that share a commit: more would make the first of them wait for the last.
+const MOST: usize = 1024;
+
+/// The way to the writing thread.
+pub(super) struct Writer {
+    jobs: Option<Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Writer")
+    }
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, gate: File, file: PathBuf) -> io::Result<Self> {
+        let (jobs, queue) = channel();
+        let thread = std::thread::Builder::new()
+            .name("store".to_owned())
+            .spawn(move || Group { connection, gate, file }.serve(&queue))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Submits a write now; the future is ready once it is durable. `apply` may be run again where the group
+    /// that it was in could not be committed whole.
+    pub(super) fn submit<T, F>(&self, apply: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Op { apply, out: None, reply });
+        if let Some(jobs) = &self.jobs {
+            // A writer that has stopped drops the job, and with it the sender of the answer.
+            let _ = jobs.send(job);
+        }
+        answer.map(|answer| answer.unwrap_or(Err(StoreFailure::Stopped))).boxed()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+trait Job: Send {
+    fn apply(&mut self, connection: &Connection) -> rusqlite::Result<()>;
+    fn finish(self: Box<Self>, end: Result<(), StoreFailure>);
+}
+
+struct Op<T, F> {
+    apply: F,
+    out: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreFailure>>,
+}
+
+impl<T: Send, F: FnMut(&Connection) -> rusqlite::Result<T> + Send> Job for Op<T, F> {
+    fn apply(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        self.out = Some((self.apply)(connection)?);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, end: Result<(), StoreFailure>) {
+        let Self { out, reply, .. } = *self;
+        // Nobody waits for a write that is only recorded.
+        let _ = reply.send(end.and_then(|()| out.ok_or(StoreFailure::Stopped)));
+    }
+}
+
+struct Group {
+    connection: Connection,
+    gate: File,
+    file: PathBuf,
+}
+
+impl Group {
+    fn serve(self, queue: &Receiver<Box<dyn Job>>) {
+        while let Ok(first) = queue.recv() {
+            let mut jobs = vec![first];
+            match self.commit(&mut jobs, Some(queue)) {
+                Ok(()) => jobs.into_iter().for_each(|job| job.finish(Ok(()))),
+                Err(error) if jobs.len() > 1 && !fatal(&error) => {
+                    // One of them is at fault: each gets a transaction of its own, and the others lose nothing.
+                    for job in jobs {
+                        let mut alone = vec![job];
+                        let end = self.commit(&mut alone, None).map_err(|error| self.failure(&error));
+                        alone.into_iter().for_each(|job| job.finish(end.clone()));
+                    }
+                }
+                Err(error) => {
+                    let failure = self.failure(&error);
+                    jobs.into_iter().for_each(|job| job.finish(Err(failure.clone())));
+                    if fatal(&error) {
+                        // After a failed fsync nobody knows what is on the disk: only a new start can tell.
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn commit(
+        &self,
+        jobs: &mut Vec<Box<dyn Job>>,
+        queue: Option<&Receiver<Box<dyn Job>>>,
+    ) -> rusqlite::Result<()> {
+        // Other processes wait here, in turn, instead of in SQLite's own busy loop; where the lock cannot be had,
+        // SQLite's still holds.
+        let _ = self.gate.lock();
+        let end = self.transaction(jobs, queue);
+        if end.is_err() && !self.connection.is_autocommit() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+        let _ = self.gate.unlock();
+        end
+    }
+
+    fn transaction(
+        &self,
+        jobs: &mut Vec<Box<dyn Job>>,
+        queue: Option<&Receiver<Box<dyn Job>>>,
+    ) -> rusqlite::Result<()> {
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let mut done = 0;
+        loop {
+            while let Some(job) = jobs.get_mut(done) {
+                job.apply(&self.connection)?;
+                done += 1;
+            }
+            match queue.filter(|_| done < MOST).map(Receiver::try_recv) {
+                Some(Ok(job)) => jobs.push(job),
+                Some(Err(_)) | None => break,
+            }
+        }
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+
+    fn failure(&self, error: &rusqlite::Error) -> StoreFailure {
+        StoreFailure::from_sqlite(error, &self.file)
+    }
+}
+
+/// Whether the disk itself failed, so that what it holds is in doubt.
+fn fatal(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode;
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::SystemIoFailure | ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}

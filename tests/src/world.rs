@@ -1,0 +1,200 @@
+//! A world of its own for each test: a folder with plugins, configuration and state, and hosts opened on it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use airlock::config::Config;
+use airlock::host::{Host, Request, Seams};
+use airlock::model::clock::{Clock, SystemClock, Timestamp};
+use airlock::model::id::CallerName;
+use airlock::model::reply::Reply;
+use serde_json::Value;
+
+/// A folder with everything that a host needs. It goes when this is dropped.
+#[derive(Debug)]
+pub struct World {
+    folder: tempfile::TempDir,
+    config: String,
+    environment: BTreeMap<String, String>,
+}
+
+impl World {
+    /// An empty world: no plugins, and a configuration that grants nothing.
+    ///
+    /// # Panics
+    /// Where no folder can be made.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("the system gives a temporary folder");
+        fs::create_dir(folder.path().join("plugins")).expect("the folder is empty");
+        Self { folder, config: String::new(), environment: BTreeMap::new() }
+    }
+
+    /// Puts components into the folder of plugins, by the paths in [`crate::guests`].
+    ///
+    /// # Panics
+    /// Where a component is not there.
+    #[must_use]
+    pub fn with_plugins(self, components: &[&str]) -> Self {
+        for component in components {
+            let name = Path::new(component).file_name().expect("a component is a file");
+            fs::copy(component, self.plugins().join(name)).expect("the component was built");
+        }
+        self
+    }
+
+    /// Adds lines to `airlock.toml`.
+    #[must_use]
+    pub fn with_config(mut self, lines: &str) -> Self {
+        self.config.push_str(lines);
+        self.config.push('\n');
+        self
+    }
+
+    /// Grants a plugin every request to this origin, at these addresses.
+    #[must_use]
+    pub fn with_grant(self, plugin: &str, origin: &str, addresses: &[&str]) -> Self {
+        let lines = format!(
+            "[[plugin.{plugin}.http]]\norigin = \"{origin}\"\n\
+             methods = [\"GET\", \"HEAD\", \"POST\", \"PUT\", \"DELETE\", \"PATCH\"]\naddresses = {addresses:?}\n"
+        );
+        self.with_config(&lines)
+    }
+
+    /// Sets a variable of the environment that the configuration is read with.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The folder of this world.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The folder of plugins.
+    pub fn plugins(&self) -> PathBuf {
+        self.folder().join("plugins")
+    }
+
+    /// The state folder.
+    pub fn state(&self) -> PathBuf {
+        self.folder().join(".airlock")
+    }
+
+    /// Writes `airlock.toml`, for programs that read it, and gives its path.
+    ///
+    /// # Panics
+    /// Where it cannot be written.
+    pub fn write_config(&self) -> PathBuf {
+        let file = self.folder().join("airlock.toml");
+        fs::write(&file, &self.config).expect("the folder can be written");
+        file
+    }
+
+    /// The configuration, resolved.
+    ///
+    /// # Panics
+    /// Where it has faults; they are the message.
+    pub fn config(&self) -> Config {
+        let read = |name: &str| self.environment.get(name).cloned();
+        match Config::parse(&self.config, &self.folder().join("airlock.toml"), &read) {
+            Ok(config) => config,
+            Err(faults) => panic!("{faults}"),
+        }
+    }
+
+    /// Opens a host on the system's own clock, names and store, with its plugins loaded.
+    ///
+    /// # Panics
+    /// Where it does not open.
+    pub async fn open(&self) -> Host {
+        let config = self.config();
+        let seams = Seams::system(&config).expect("the store opens");
+        self.open_with(seams).await
+    }
+
+    /// Opens a host on the given clock, names and store, with its plugins loaded.
+    ///
+    /// # Panics
+    /// Where it does not open.
+    pub async fn open_with(&self, seams: Seams) -> Host {
+        let host = Host::with(self.config(), seams).await.expect("the host opens");
+        host.load().await;
+        host
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A call of the local caller.
+pub fn request(tool: &str, input: &Value) -> Request {
+    Request {
+        tool: tool.to_owned(),
+        input: input.to_string(),
+        caller: CallerName("local".to_owned()),
+        key: None,
+        trace: None,
+    }
+}
+
+/// A call of the local caller under a key.
+pub fn keyed(tool: &str, input: &Value, key: &str) -> Request {
+    Request { key: Some(key.to_owned()), ..request(tool, input) }
+}
+
+/// The `data` or the `error` of a reply, read.
+///
+/// # Panics
+/// Where it is no JSON.
+pub fn body(reply: &Reply) -> Value {
+    let (Ok(body) | Err(body)) = &reply.body;
+    serde_json::from_str(body.get()).expect("a body is JSON")
+}
+
+/// The code of a reply: `ok`, or that of its error.
+pub fn code(reply: &Reply) -> String {
+    reply.code().unwrap_or_else(|| "ok".to_owned())
+}
+
+/// A clock that stands, and moves when it is told to; the steady part goes on as the system's does.
+#[derive(Debug)]
+pub struct SetClock {
+    now: AtomicI64,
+    steady: SystemClock,
+}
+
+impl SetClock {
+    /// A clock that stands at this moment.
+    pub fn at(now: Timestamp) -> Arc<Self> {
+        Arc::new(Self { now: AtomicI64::new(now.0), steady: SystemClock::start() })
+    }
+
+    /// Moves it forward.
+    pub fn forward(&self, by: Duration) {
+        self.now.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+
+    /// Moves it back.
+    pub fn back(&self, by: Duration) {
+        self.now.fetch_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.now.load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Duration {
+        self.steady.steady()
+    }
+}

@@ -1,0 +1,18 @@
+//! One binary for all suites, each a module.
+//!
+//! The modules are marked as test code, so that clippy lets their helpers unwrap as it lets the tests themselves.
+
+#[cfg(test)]
+mod backend;
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod layers;
+#[cfg(test)]
+mod netns;
+#[cfg(test)]
+mod power_loss;
+#[cfg(test)]
+mod source;
+#[cfg(test)]
+mod tidy;
