@@ -19,6 +19,7 @@ use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
 use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId};
 use crate::model::key::{Key, Known};
+use crate::model::manifest::Repeat;
 use crate::model::reply::{Stored, Usage};
 use crate::model::run::{Lease, Record, Summary};
 use crate::model::state::{Event, RunState};
@@ -107,6 +108,8 @@ pub struct NewRun {
     pub tool: ToolName,
     /// What makes it this action.
     pub action: Digest,
+    /// How the tool repeats.
+    pub repeat: Repeat,
     /// The input as it was received.
     pub input: String,
     /// The trace that it belongs to.

@@ -1,6 +1,6 @@
 //! The host's layers and the absences that ARCHITECTURE promises, read from its source.
 
-use crate::source::{Fault, Kind, Source, assert_none, sources_below};
+use crate::source::{Fault, Kind, NO_LINES, Source, assert_none, sources_below, text_of};
 
 /// The modules of the host from the lowest up: a module names only modules before it, and itself.
 const LAYERS: &[&str] =
@@ -59,8 +59,20 @@ const TIME: &[&[&str]] =
 const ENVIRONMENT: &[&str] =
     &["var", "var_os", "vars", "vars_os", "set_var", "remove_var", "temp_dir", "home_dir"];
 
-/// What the store writes of a step's start and end, and who alone calls it.
-const STEPS: &[(&str, &str)] = &[("begin", "call::checkpoint"), ("settle", "call::settle")];
+/// The writes of the store's journal, and who alone submits each.
+const WRITES: &[(&str, &[&str])] = &[
+    ("reserve", &["call::reserve"]),
+    ("record", &["call::settle"]),
+    ("take", &["call::reserve", "call::recover"]),
+    ("intend", &["sandbox::capability::http"]),
+    ("outcome", &["sandbox::capability::http"]),
+    ("settle", &["call::settle", "call::recover"]),
+    ("decide", &["call::decide"]),
+    ("sweep", &["host"]),
+];
+
+/// What says how a step starts and how it ends, and where alone it is made.
+const STEPS: &[(&str, &str)] = &[("NewAttempt", "call::checkpoint"), ("End", "call::settle")];
 
 /// The beginnings by which SQL in a string is known.
 const SQL: &[&str] = &[
@@ -259,14 +271,38 @@ fn no_decision_by_the_text_of_an_error(source: &Source) -> Vec<Fault> {
         .collect()
 }
 
+fn the_journal_is_written_where_it_is_allowed(source: &Source) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (method, places) in WRITES {
+        if is_in(source, "store") || places.iter().any(|place| is_in(source, place)) {
+            continue;
+        }
+        for owner in ["store", "journal"] {
+            for token in source.sequences(&[owner, ".", method, "("]).filter(|token| !token.in_test) {
+                let text = format!("only {} calls the journal's `{method}`", places.join(" and "));
+                faults.push(source.fault(token.line, text));
+            }
+        }
+    }
+    faults
+}
+
 fn steps_begin_and_end_in_one_place(source: &Source) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for (method, place) in STEPS {
+    for (made, place) in STEPS {
         if is_in(source, "store") || is_in(source, place) {
             continue;
         }
-        for token in source.sequences(&[".", method, "("]).filter(|token| !token.in_test) {
-            faults.push(source.fault(token.line, format!("only {place} calls the store's `{method}`")));
+        let is_made = |at: usize| {
+            let [before, name, after] = [at.wrapping_sub(1), at, at + 1].map(|at| source.tokens.get(at));
+            let named = name.is_some_and(|token| token.kind == Kind::Word && token.text == *made);
+            // After an arrow it is a type, and the brace is that of the function.
+            let is_type = before.is_some_and(|token| token.text == ">");
+            named && !is_type && after.is_some_and(|token| token.text == "{")
+        };
+        let tokens = source.tokens.iter().enumerate();
+        for (_, token) in tokens.filter(|(at, token)| !token.in_test && is_made(*at)) {
+            faults.push(source.fault(token.line, format!("only {place} makes a `{made}`")));
         }
     }
     faults
@@ -284,6 +320,7 @@ const RULES: &[fn(&Source) -> Vec<Fault>] = &[
     only_the_clock_reads_the_time,
     only_config_reads_the_environment,
     no_decision_by_the_text_of_an_error,
+    the_journal_is_written_where_it_is_allowed,
     steps_begin_and_end_in_one_place,
 ];
 
@@ -318,8 +355,8 @@ fn faults_of(rule: fn(&Source) -> Vec<Fault>, path: &str, text: &str) -> Vec<usi
 #[test]
 fn a_module_without_a_layer_is_found() {
     assert_eq!(faults_of(modules_have_a_layer, "host/src/extras.rs", ""), [1]);
-    assert_eq!(faults_of(modules_have_a_layer, "host/src/call/settle.rs", ""), []);
-    assert_eq!(faults_of(modules_have_a_layer, "host/src/lib.rs", ""), []);
+    assert_eq!(faults_of(modules_have_a_layer, "host/src/call/settle.rs", ""), NO_LINES);
+    assert_eq!(faults_of(modules_have_a_layer, "host/src/lib.rs", ""), NO_LINES);
 }
 
 #[test]
@@ -331,9 +368,9 @@ fn an_import_that_goes_up_is_found() {
     assert_eq!(faults_of(rule, "host/src/store/sqlite.rs", "use super::super::host::Host;"), [1]);
     assert_eq!(faults_of(rule, "host/src/store.rs", "use crate::Host;"), [1]);
     let fine = "use crate::{model::x, store::y, call::z}; use super::w; mod tests { use super::*; }";
-    assert_eq!(faults_of(rule, "host/src/call/settle.rs", fine), []);
-    assert_eq!(faults_of(rule, "host/src/main.rs", "use airlock::front::cli;"), []);
-    assert_eq!(faults_of(rule, "host/src/sandbox/wit.rs", "pub use airlock::plugin::types;"), []);
+    assert_eq!(faults_of(rule, "host/src/call/settle.rs", fine), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/main.rs", "use airlock::front::cli;"), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/sandbox/wit.rs", "pub use airlock::plugin::types;"), NO_LINES);
 }
 
 #[test]
@@ -341,8 +378,8 @@ fn a_front_end_that_looks_behind_the_host_is_found() {
     let rule = front_sees_host_and_model_alone;
     assert_eq!(faults_of(rule, "host/src/front/cli.rs", "use crate::store::Store;"), [1]);
     assert_eq!(faults_of(rule, "host/src/front/cli/call.rs", "use super::super::super::call::execute;"), [1]);
-    assert_eq!(faults_of(rule, "host/src/front/cli.rs", "use crate::{host::Host, model::code::Code};"), []);
-    assert_eq!(faults_of(rule, "host/src/host.rs", "use crate::store::Store;"), []);
+    assert_eq!(faults_of(rule, "host/src/front/cli.rs", "use crate::{host::Host, model::code::Code};"), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/host.rs", "use crate::store::Store;"), NO_LINES);
 }
 
 #[test]
@@ -350,9 +387,9 @@ fn io_in_the_model_is_found() {
     let rule = model_does_no_io;
     let text = "use std::fs;\nuse std::{env, time::Duration};\nuse tokio::sync::Mutex;\nfn f() { std::net::TcpStream::connect(a); }";
     assert_eq!(faults_of(rule, "host/src/model/id.rs", text), [1, 2, 3, 4]);
-    assert_eq!(faults_of(rule, "host/src/config.rs", text), []);
+    assert_eq!(faults_of(rule, "host/src/config.rs", text), NO_LINES);
     let fine = "use std::net::IpAddr;\n#[cfg(test)]\nmod tests { use std::fs; }";
-    assert_eq!(faults_of(rule, "host/src/model/origin.rs", fine), []);
+    assert_eq!(faults_of(rule, "host/src/model/origin.rs", fine), NO_LINES);
 }
 
 #[test]
@@ -360,12 +397,12 @@ fn a_crate_out_of_its_place_is_found() {
     let rule = crates_are_kept_apart;
     assert_eq!(faults_of(rule, "host/src/plugin/audit.rs", "use wasmtime::component::Component;"), [1]);
     assert_eq!(faults_of(rule, "host/src/call/attempt.rs", "fn f(e: wasmtime_wasi::I32Exit) {}"), [1]);
-    assert_eq!(faults_of(rule, "host/src/plugin/compile.rs", "use wasmtime::Engine;"), []);
-    assert_eq!(faults_of(rule, "host/src/sandbox/traps.rs", "use wasmtime::Trap;"), []);
+    assert_eq!(faults_of(rule, "host/src/plugin/compile.rs", "use wasmtime::Engine;"), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/sandbox/traps.rs", "use wasmtime::Trap;"), NO_LINES);
     assert_eq!(faults_of(rule, "host/src/config.rs", "use rusqlite::Connection;"), [1]);
-    assert_eq!(faults_of(rule, "host/src/store/sqlite/reader.rs", "use rusqlite::Connection;"), []);
+    assert_eq!(faults_of(rule, "host/src/store/sqlite/reader.rs", "use rusqlite::Connection;"), NO_LINES);
     assert_eq!(faults_of(rule, "host/src/model/code.rs", "#[derive(clap::ValueEnum)]\nenum E {}"), [1]);
-    assert_eq!(faults_of(rule, "host/src/front/cli.rs", "use clap::Parser;"), []);
+    assert_eq!(faults_of(rule, "host/src/front/cli.rs", "use clap::Parser;"), NO_LINES);
 }
 
 #[test]
@@ -374,7 +411,7 @@ fn a_second_engine_configuration_is_found() {
     assert_eq!(faults_of(rule, "host/src/sandbox/limits.rs", "use wasmtime::{Config, Engine};"), [1]);
     assert_eq!(faults_of(rule, "host/src/plugin/compile.rs", "fn f() { wasmtime::Config::new(); }"), [1]);
     assert_eq!(faults_of(rule, "host/src/plugin/compile.rs", "use wasmtime::*;"), [1]);
-    assert_eq!(faults_of(rule, "host/src/sandbox/engine.rs", "use wasmtime::Config;"), []);
+    assert_eq!(faults_of(rule, "host/src/sandbox/engine.rs", "use wasmtime::Config;"), NO_LINES);
 }
 
 #[test]
@@ -382,8 +419,8 @@ fn sql_outside_the_store_is_found() {
     let rule = only_store_knows_sql;
     assert_eq!(faults_of(rule, "host/src/call/recall.rs", "const Q: &str = \"SELECT 1\";"), [1]);
     assert_eq!(faults_of(rule, "host/src/host.rs", "\nlet q = r#\"\n  INSERT INTO runs\"#;"), [2]);
-    assert_eq!(faults_of(rule, "host/src/host.rs", "let q = \"Select a tool\";"), []);
-    assert_eq!(faults_of(rule, "host/src/store/sqlite.rs", "let q = \"SELECT 1\";"), []);
+    assert_eq!(faults_of(rule, "host/src/host.rs", "let q = \"Select a tool\";"), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/store/sqlite.rs", "let q = \"SELECT 1\";"), NO_LINES);
 }
 
 #[test]
@@ -391,8 +428,8 @@ fn reading_the_time_elsewhere_is_found() {
     let rule = only_the_clock_reads_the_time;
     let text = "fn f() { Instant::now();\n std::time::SystemTime::now();\n start.elapsed(); }";
     assert_eq!(faults_of(rule, "host/src/call/attempt.rs", text), [1, 2, 3]);
-    assert_eq!(faults_of(rule, "host/src/model/clock.rs", text), []);
-    assert_eq!(faults_of(rule, "host/src/call/attempt.rs", "fn f() { clock.now(); // Instant::now()\n}"), []);
+    assert_eq!(faults_of(rule, "host/src/model/clock.rs", text), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/call/attempt.rs", "fn f() { clock.now(); // Instant::now()\n}"), NO_LINES);
 }
 
 #[test]
@@ -400,8 +437,8 @@ fn reading_the_environment_elsewhere_is_found() {
     let rule = only_config_reads_the_environment;
     let text = "use std::env::var_os;\nfn f() { std::env::var(\"A\");\n env::vars(); }";
     assert_eq!(faults_of(rule, "host/src/front/cli.rs", text), [1, 2, 3]);
-    assert_eq!(faults_of(rule, "host/src/config/secrets.rs", text), []);
-    assert_eq!(faults_of(rule, "host/src/main.rs", "fn main() { std::env::args_os(); env!(\"A\"); }"), []);
+    assert_eq!(faults_of(rule, "host/src/config/secrets.rs", text), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/main.rs", "fn main() { std::env::args_os(); env!(\"A\"); }"), NO_LINES);
 }
 
 #[test]
@@ -422,16 +459,35 @@ fn a_decision_by_the_text_of_an_error_is_found() {
     let rule = no_decision_by_the_text_of_an_error;
     let text = "fn f(e: Error) { if e.to_string().contains(\"timeout\") {} }";
     assert_eq!(faults_of(rule, "host/src/call/classify.rs", text), [1]);
-    assert_eq!(faults_of(rule, "host/src/config.rs", text), []);
-    assert_eq!(faults_of(rule, "host/src/call/classify.rs", "fn f() { name.contains(\"x\"); }"), []);
+    assert_eq!(faults_of(rule, "host/src/config.rs", text), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/call/classify.rs", "fn f() { name.contains(\"x\"); }"), NO_LINES);
 }
 
 #[test]
-fn a_step_that_ends_elsewhere_is_found() {
-    let rule = steps_begin_and_end_in_one_place;
-    let text = "async fn f() { store.settle(lease, end).await;\n store.begin(lease, attempt).await; }";
+fn a_write_from_elsewhere_is_found() {
+    let rule = the_journal_is_written_where_it_is_allowed;
+    let text = "async fn f() { parts.store.settle(lease, end).await;\n self.journal.intend(lease, effect).await; }";
     assert_eq!(faults_of(rule, "host/src/call/attempt.rs", text), [2, 1]);
     assert_eq!(faults_of(rule, "host/src/call/settle.rs", text), [2]);
-    assert_eq!(faults_of(rule, "host/src/store/sqlite.rs", text), []);
-    assert_eq!(faults_of(rule, "host/src/call.rs", "fn f() { settle::settle(run); }"), []);
+    assert_eq!(faults_of(rule, "host/src/store/sqlite.rs", text), NO_LINES);
+    assert_eq!(faults_of(rule, "host/src/call.rs", "fn f() { settle::settle(run); x.take(); }"), NO_LINES);
+}
+
+#[test]
+fn every_write_of_the_journal_is_listed() {
+    let text = text_of("host/src/store.rs").expect("a Rust file is text");
+    let after = text.split("pub trait Journal").nth(1).expect("the trait is there");
+    let body = after.split("\n}\n").next().expect("it has an end");
+    let methods: Vec<&str> =
+        body.split("    fn ").skip(1).filter_map(|method| method.split('(').next()).collect();
+    assert_eq!(methods, WRITES.iter().map(|(method, _)| *method).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_step_that_begins_or_ends_elsewhere_is_found() {
+    let rule = steps_begin_and_end_in_one_place;
+    let text = "fn f() -> End {\n let e = End { at };\n Some(NewAttempt { at }) }";
+    assert_eq!(faults_of(rule, "host/src/call/attempt.rs", text), [3, 2]);
+    assert_eq!(faults_of(rule, "host/src/call/settle.rs", text), [3]);
+    assert_eq!(faults_of(rule, "host/src/store.rs", text), NO_LINES);
 }

@@ -24,6 +24,9 @@ impl fmt::Display for Fault {
     }
 }
 
+/// No lines at all, of a type that nothing else compares with.
+pub(crate) const NO_LINES: [usize; 0] = [];
+
 /// Fails with every fault at once.
 pub(crate) fn assert_none(faults: &[Fault]) {
     let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();

@@ -58,7 +58,8 @@ pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
     let prepared = prepare(parts, &valid, &entry, hold.run(), attempt, began, &effects, &log);
     let finished = parts.engine.attempt(prepared).await;
     drop(place);
-    effects.settled().await;
+    // A guest whose time is over may still be in its last slice: nothing that it begins now is let through.
+    effects.close().await;
     let ended = check_output(&entry, effects.stopped().unwrap_or(finished.ended));
     let usage = Usage { time: parts.clock.steady().saturating_sub(clock), ..finished.usage };
     let (all, outcomes) = (effects.all(), effects.outcomes());

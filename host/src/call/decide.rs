@@ -6,7 +6,6 @@ use super::{Parts, Request, execute, recall, recover, settle};
 use crate::model::code;
 use crate::model::effect::{Effect, EffectState, Left};
 use crate::model::failure::{Failure, Kind};
-use crate::model::manifest::Repeat;
 use crate::model::reply::{Reply, Stored};
 use crate::model::run::Record;
 use crate::model::state::{Event, RunState};
@@ -51,8 +50,6 @@ pub async fn decide(
             (Stored::error(&failure), failure.code.into_owned())
         }
     };
-    let repeat = parts.registry.get().and_then(|registry| registry.get(&record.summary.tool));
-    let repeat = repeat.map_or(Repeat::Once, |entry| entry.tool.repeat);
     let decided = Decided {
         lease: record.lease,
         event,
@@ -61,7 +58,7 @@ pub async fn decide(
         stored,
         word,
         rearms: matches!(decision, Decision::DidNot | Decision::Again) && record.key.is_some(),
-        life: settle::key_life(&parts.config.limits, repeat),
+        life: settle::key_life(&parts.config.limits, record.repeat),
         by: person.to_owned(),
         at: parts.clock.now(),
     };

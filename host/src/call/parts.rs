@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{Notify, OnceCell};
+use tokio::sync::{Notify, OnceCell, Semaphore};
 
 use super::admit::Places;
 use crate::config::Config;
@@ -14,6 +14,9 @@ use crate::plugin::Registry;
 use crate::sandbox::Engine;
 use crate::sandbox::capability::http::Egress;
 use crate::store::Store;
+
+/// The most runs on their way to the store with nobody waiting: beyond it, calls wait as if they had a key.
+const UNWAITED: usize = 4096;
 
 /// What calls are made with.
 pub struct Parts {
@@ -35,6 +38,8 @@ pub struct Parts {
     pub mask: Mask,
     /// Runs that this process drives at this moment.
     driven: Mutex<HashSet<RunId>>,
+    /// Bounds the runs that are recorded without being waited for.
+    pub unwaited: Arc<Semaphore>,
     /// Told whenever a run of this process ends.
     pub ended: Notify,
 }
@@ -66,6 +71,7 @@ impl Parts {
             mask: Mask::of(&config.secrets),
             registry: OnceCell::new(),
             driven: Mutex::default(),
+            unwaited: Arc::new(Semaphore::new(UNWAITED)),
             ended: Notify::new(),
             config,
             engine,

@@ -44,19 +44,12 @@ pub(super) async fn close(parts: &Arc<Parts>, run: RunId) -> Result<(), StoreFai
     let Some(lease) = parts.store.take(take).await? else { return Ok(()) };
     // Looked at again under the lease: until then the dead process' last writes may have been under way.
     let Some(record) = parts.store.run(run)? else { return Ok(()) };
-    let repeat = tool_repeat(parts, &record);
     let verdict = classify(Ended::Interrupted, &record.effects);
-    let life = settle::key_life(&parts.config.limits, repeat);
+    let life = settle::key_life(&parts.config.limits, record.repeat);
     let mut end = settle::end(verdict, record.key.as_deref(), life, &parts.mask);
     end.attempt = record.summary.attempts;
     end.at = parts.clock.now();
     parts.store.settle(lease, end).await?;
     drop(driven);
     Ok(())
-}
-
-/// How the tool repeats. Where it is no longer there, its effects tell, and in doubt the strictest is meant.
-fn tool_repeat(parts: &Parts, record: &crate::model::run::Record) -> crate::model::manifest::Repeat {
-    let known = parts.registry.get().and_then(|registry| registry.get(&record.summary.tool));
-    known.map_or(crate::model::manifest::Repeat::Once, |entry| entry.tool.repeat)
 }

@@ -130,6 +130,7 @@ fn new_run(parts: &Parts, valid: &Valid, run: RunId, began: Timestamp) -> NewRun
         caller: resolved.caller().name.clone(),
         tool: entry.name.clone(),
         action: fresh.action(),
+        repeat: entry.tool.repeat,
         input: resolved.input().to_owned(),
         trace: resolved.trace().clone(),
         owner: parts.store.process(),

@@ -82,7 +82,12 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
         }
         Hold::Unwritten(new) => {
             // Nobody can ask for it again, and nothing happened outside: it is recorded without being waited for.
-            drop(parts.store.record(*new, end));
+            let place = Arc::clone(&parts.unwaited).acquire_owned().await;
+            let recorded = parts.store.record(*new, end);
+            tokio::spawn(async move {
+                let _ = recorded.await;
+                drop(place);
+            });
             Ok(true)
         }
     };

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::clock::Timestamp;
 use super::effect::Effect;
 use super::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId};
+use super::manifest::Repeat;
 use super::reply::{Stored, Usage};
 use super::state::RunState;
 
@@ -93,6 +94,8 @@ pub struct Record {
     pub key: Option<String>,
     /// What made it this action.
     pub action: Digest,
+    /// How its tool repeats.
+    pub repeat: Repeat,
     /// The trace of the call that began it.
     pub trace: TraceId,
     /// The input as it was received.

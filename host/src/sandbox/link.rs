@@ -92,10 +92,15 @@ fn secret(instance: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
 }
 
 fn serving<T>(guest: &mut Guest, ask: impl FnOnce(&mut Serves) -> Result<T, String>) -> Result<T, String> {
-    match &mut guest.serves {
-        Some(serves) => ask(serves),
-        None => Err("nothing is granted while a plugin describes itself".to_owned()),
-    }
+    let Some(serves) = &mut guest.serves else {
+        return Err("nothing is granted while a plugin describes itself".to_owned());
+    };
+    let plugin = serves.grants.plugin.clone();
+    ask(serves).inspect_err(|rule| {
+        guest.log.host(&format!(
+            "refused a secret: {rule}; [plugin.{plugin}] secrets = [\"…\"] grants what is declared"
+        ));
+    })
 }
 
 type HttpReply = (Result<Response, HttpError>,);

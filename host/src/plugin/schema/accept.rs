@@ -28,10 +28,15 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Compiles a schema, or says all that is wrong with it.
 pub(super) fn compile(schema: &Value) -> Result<Validator, Vec<String>> {
     let mut faults: Vec<String> = about_an_object(schema).into_iter().collect();
-    faults.extend(
-        jsonschema::draft202012::meta::validator().iter_errors(schema).map(|error| malformed(&error)),
-    );
-    faults.extend(Walk::through(schema).faults);
+    if schema.is_object() {
+        let dialect = jsonschema::draft202012::meta::validator();
+        let malformed = dialect.iter_errors(schema).map(|error| malformed(&error));
+        for text in malformed.chain(Walk::through(schema).faults) {
+            if !faults.contains(&text) {
+                faults.push(text);
+            }
+        }
+    }
     if faults.is_empty() {
         faults.extend(too_intricate(schema));
     }
@@ -196,12 +201,8 @@ fn too_intricate(root: &Value) -> Option<String> {
         if !seen.insert(ptr::from_ref(schema)) {
             continue;
         }
-        match weights.of(schema) {
-            Ok(weight) if weight > MOST_PARTS => {
-                return Some(format!("more than {MOST_PARTS} of its parts speak of one and the same value"));
-            }
-            Ok(_) => {}
-            Err(text) => return Some(text),
+        if let Err(text) = weights.of(schema) {
+            return Some(text);
         }
         waiting.extend(inner(schema).into_iter().map(|(_, part)| part));
         waiting.extend(references(root, schema).filter_map(|(_, target)| target));
@@ -209,15 +210,22 @@ fn too_intricate(root: &Value) -> Option<String> {
     None
 }
 
-/// How many parts are looked at for one value, by schema.
+/// How many parts are looked at for one value, and how deep they are nested.
+#[derive(Debug, Clone, Copy)]
+struct Weight {
+    parts: u64,
+    depth: usize,
+}
+
+/// The weights of schemas.
 struct Weights<'s> {
     root: &'s Value,
-    known: HashMap<*const Value, u64>,
+    known: HashMap<*const Value, Weight>,
     under_way: Vec<*const Value>,
 }
 
 impl<'s> Weights<'s> {
-    fn of(&mut self, schema: &'s Value) -> Result<u64, String> {
+    fn of(&mut self, schema: &'s Value) -> Result<Weight, String> {
         let this = ptr::from_ref(schema);
         if let Some(weight) = self.known.get(&this) {
             return Ok(*weight);
@@ -228,15 +236,27 @@ impl<'s> Weights<'s> {
             );
         }
         if self.under_way.len() > DEEPEST_PARTS {
-            return Err(format!("its parts about one value are nested more than {DEEPEST_PARTS} deep"));
+            return Err(too_deep());
         }
         self.under_way.push(this);
-        let mut weight = 1u64;
+        let mut weight = Weight { parts: 1, depth: 1 };
         for part in in_place(self.root, schema) {
-            weight = weight.saturating_add(self.of(part)?);
+            let inside = self.of(part)?;
+            weight.parts = weight.parts.saturating_add(inside.parts);
+            weight.depth = weight.depth.max(inside.depth + 1);
         }
         self.under_way.pop();
+        if weight.depth > DEEPEST_PARTS {
+            return Err(too_deep());
+        }
+        if weight.parts > MOST_PARTS {
+            return Err(format!("more than {MOST_PARTS} of its parts speak of one and the same value"));
+        }
         self.known.insert(this, weight);
         Ok(weight)
     }
+}
+
+fn too_deep() -> String {
+    format!("its parts about one value are nested more than {DEEPEST_PARTS} deep")
 }

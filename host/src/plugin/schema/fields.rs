@@ -108,7 +108,7 @@ mod tests {
         {
             assert_eq!(Meant::by(given, &known), Meant::Field(meant), "{given}");
         }
-        for given in ["colour", "cc", "t", "x", "naming", "order"] {
+        for given in ["colour", "cc", "t", "x", "naming", "ordinance"] {
             assert_eq!(Meant::by(given, &known), Meant::Nothing, "{given}");
         }
     }

@@ -71,15 +71,15 @@ fn every_fault_is_told_at_once_with_place_expectation_and_what_came() {
     assert_eq!(
         faults(&ticket, value),
         [
-            "/count: must be at most 9 and is 12; for example 1",
             "/email: must be an email address and is \"ada\"; for example \"ada@example.com\"",
-            "/extra/x: must be a whole number and is null",
-            "/lines/0/sku: must be a string and is the number 7",
-            "/lines/1/sku: is required and missing; give a string",
             "/order_id: an order is named like A-1003",
             "/priority: must be \"low\", \"normal\" or \"high\" and is \"hihg\"; did you mean \"high\"?",
+            "/count: must be at most 9 and is 12; for example 1",
             "/tags: must have at most 2 items and has 3",
             "/tags: must hold no item twice, and items 0 and 2 are equal",
+            "/lines/0/sku: must be a string and is the number 7",
+            "/lines/1/sku: is required and missing; give a string",
+            "/extra/x: must be a whole number and is null",
             "/subject: is required and missing; give a string; for example \"broken lamp\"",
         ]
     );
@@ -296,7 +296,7 @@ fn a_message_of_the_schema_is_used_as_it_stands() {
     }));
     assert_eq!(
         faults(&with, json!({"to": "x", "cc": 1, "id": "x"})),
-        ["/cc: a name", "/id: an id is digits", "/to: Give ONE address.", "/at~1on: say when"]
+        ["/at~1on: say when", "/to: Give ONE address.", "/cc: a name", "/id: an id is digits"]
     );
     assert_eq!(faults(&with, json!({"at/on": 1})), ["/at~1on: say when"]);
 }
@@ -320,6 +320,7 @@ fn rarer_keywords_have_words_too() {
     assert_eq!(
         faults(&rare, value),
         [
+            "/z: is required and missing",
             "/a: must be \"x\" and is 1",
             "/b: must be more than 0 and is -0.3",
             "/b: must be a multiple of 0.5 and is -0.3",
@@ -329,16 +330,19 @@ fn rarer_keywords_have_words_too() {
             "/f/1: must not be given; leave it out",
             "/g: must not be given; leave it out",
             "/h: must be a string or null and is the number 3",
-            "/i: fits more than one alternative; give the fields of one alone: a whole number or a number",
         ]
+    );
+    assert_eq!(
+        faults(&rare, json!({"i": 3})),
+        ["/i: fits more than one alternative; give the fields of one alone: a whole number or a number"]
     );
     assert_eq!(
         faults(&rare, json!({"a": "x", "j": {"x": 1}, "k": "x", "l": "abc"})),
         [
+            "/z: is required and missing",
             "/j: must have at most 0 fields and has 1",
             "/k: must be a UUID and is \"x\"; for example \"123e4567-e89b-12d3-a456-426614174000\"",
             "/l: must have at least 5 characters and has 3",
-            "/z: is required and missing",
         ]
     );
 }
@@ -377,13 +381,7 @@ fn refusals(of: Value) -> Vec<String> {
 
 #[test]
 fn only_schemas_of_an_object_are_taken() {
-    assert_eq!(
-        refusals(json!(7)),
-        [
-            "must be a JSON object with `\"type\": \"object\"` and is 7",
-            "7 is not of types \"boolean\", \"object\""
-        ]
-    );
+    assert_eq!(refusals(json!(7)), ["must be a JSON object with `\"type\": \"object\"` and is 7"]);
     assert_eq!(
         refusals(json!({"type": "array"})),
         ["its root must be `\"type\": \"object\"` and has the type \"array\""]
@@ -438,7 +436,7 @@ fn patterns_that_cannot_run_in_linear_time_are_refused() {
         of("("),
         ["at /properties/a: the pattern is no regular expression that can run in linear time: \"(\""]
     );
-    assert!(of(r"(\w{1,100}){1,100}")[0].contains("grows too large"));
+    assert!(of(r"^(\w{1,100}x){1,100}$")[0].contains("grows too large"));
     assert!(
         refusals(json!({"type": "object", "patternProperties": {"(": {}}}))[0]
             .contains("no regular expression")

@@ -95,10 +95,11 @@ pub(super) fn count(number: usize, what: &str) -> String {
 
 /// The kinds that are taken.
 pub(super) fn kinds(kind: &TypeKind) -> String {
-    let words: Vec<&str> = match kind {
+    let mut words: Vec<&str> = match kind {
         TypeKind::Single(one) => vec![kind_word(one.as_str())],
         TypeKind::Multiple(several) => several.iter().map(|one| kind_word(one.as_str())).collect(),
     };
+    words.sort_by_key(|word| *word == "null");
     either(&words)
 }
 

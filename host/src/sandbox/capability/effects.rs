@@ -36,6 +36,7 @@ struct Inner {
     matched: Vec<String>,
     keyed: HashMap<(String, String), u32>,
     under_way: u32,
+    closed: bool,
     stopped: Option<Ended>,
 }
 
@@ -50,7 +51,12 @@ pub(crate) struct Intent<'a> {
     pub(crate) method: &'a str,
     /// With placeholders unfilled.
     pub(crate) url: &'a url::Url,
-    pub(crate) body: &'a [u8],
+    pub(crate) request: Digest,
+}
+
+/// What makes a request the same as an earlier one.
+pub(crate) fn request_hash(method: &str, url: &url::Url, body: &[u8]) -> Digest {
+    Digest::of_parts(&[method.as_bytes(), url.as_str().as_bytes(), body])
 }
 
 impl Effects {
@@ -83,6 +89,9 @@ impl Effects {
     /// Counts a request; none where the attempt has sent all that it may, and is over.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<UnderWay> {
         let mut inner = self.lock();
+        if inner.closed {
+            return None;
+        }
         if u64::from(inner.requests) >= self.requests_at_most {
             inner.stopped.get_or_insert(Ended::Limit(Limit::Requests(self.requests_at_most)));
             return None;
@@ -98,8 +107,7 @@ impl Effects {
     /// Where it is keyed, matches none of those that an earlier attempt sent, and one of those is still unmatched:
     /// sending it could do a second thing under the guise of the first.
     pub(crate) fn intend(&self, intent: &Intent<'_>) -> Result<Effect, Ended> {
-        let request =
-            Digest::of_parts(&[intent.method.as_bytes(), intent.url.as_str().as_bytes(), intent.body]);
+        let request = intent.request;
         let mut inner = self.lock();
         let key = match intent.repeat {
             Repeat::Keyed => Some(self.key(&mut inner, intent, request)?),
@@ -180,8 +188,9 @@ impl Effects {
         inner.stopped.get_or_insert(ended);
     }
 
-    /// Waits until nothing is under way.
-    pub async fn settled(&self) {
+    /// Lets no further request begin, and waits until none is under way.
+    pub async fn close(&self) {
+        self.lock().closed = true;
         loop {
             let quiet = self.quiet.notified();
             if self.lock().under_way == 0 {
@@ -237,7 +246,8 @@ mod tests {
 
     fn intend(effects: &Effects, url: &str, body: &[u8]) -> Result<Effect, Ended> {
         let url = url::Url::parse(url).unwrap();
-        effects.intend(&Intent { repeat: Repeat::Keyed, method: "POST", url: &url, body })
+        let request = request_hash("POST", &url, body);
+        effects.intend(&Intent { repeat: Repeat::Keyed, method: "POST", url: &url, request })
     }
 
     #[test]

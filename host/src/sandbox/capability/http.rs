@@ -15,11 +15,12 @@ pub use resolve::{Resolve, SystemResolver};
 
 use self::connection::{Connections, Sent};
 use self::policy::Allowed;
-use super::effects::{Effects, Intent, UnderWay};
+use super::effects::{Effects, Intent, UnderWay, request_hash};
 use super::secrets::Placeholders;
 use crate::model::classify::Ended;
 use crate::model::clock::Clock;
 use crate::model::effect::{Effect, EffectState};
+use crate::model::id::Digest;
 use crate::model::limits::Limits;
 use crate::model::manifest::Repeat;
 use crate::sandbox::grants::Grants;
@@ -58,11 +59,14 @@ struct Times {
 /// One request, owned by its task.
 struct Task {
     allowed: Allowed,
+    /// Over method, URL and body, with placeholders unfilled.
+    hash: Digest,
     headers: Vec<(String, String)>,
     body: Bytes,
     times: Times,
     grants: Arc<Grants>,
     effects: Arc<Effects>,
+    log: Logbook,
 }
 
 impl Egress {
@@ -94,22 +98,21 @@ impl Egress {
         let Some(under_way) = effects.enter() else {
             return Err(effects.stopped().unwrap_or(Ended::Interrupted));
         };
-        let task = match self.check(request, grants, effects, texts) {
+        let task = match self.check(request, grants, effects, texts, log) {
             Ok(task) => task,
             Err(refusal) => {
                 log.host(&refusal.line);
                 return Ok(Err(refusal.error));
             }
         };
-        let (task, effect) = task;
-        let written = match task.allowed.repeat {
+        let effect = match task.allowed.repeat {
             Repeat::Reads => None,
-            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => Some(effect?),
+            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => Some(effects.intend(&task.intent())?),
         };
         let (reply, answer) = oneshot::channel();
         let inner = Arc::clone(&self.inner);
         self.inner.runtime.spawn(async move {
-            let ended = inner.carry_out(task, written, under_way).await;
+            let ended = inner.carry_out(task, effect, under_way).await;
             // The guest may be gone; what happened is written down all the same.
             let _ = reply.send(ended);
         });
@@ -118,15 +121,15 @@ impl Egress {
         })
     }
 
-    /// Checks a request and fills in its secrets; the effect, where it is one, is made from what was not yet filled in.
-    #[expect(clippy::type_complexity, reason = "the two halves part at once")]
+    /// Checks a request and fills in its secrets.
     fn check(
         &self,
         request: Request,
         grants: &Arc<Grants>,
         effects: &Arc<Effects>,
         texts: &Placeholders,
-    ) -> Result<(Task, Result<Effect, Ended>), policy::Refusal> {
+        log: &Logbook,
+    ) -> Result<Task, policy::Refusal> {
         let limits = &self.inner.limits;
         let mut allowed = policy::check(&request, grants, texts, limits.body)?;
         let asked = request.timeout_ms.map(|millis| Duration::from_millis(u64::from(millis)));
@@ -135,34 +138,34 @@ impl Egress {
             connect: cap(allowed.connect.unwrap_or(limits.connect)),
             answer: cap(allowed.read.unwrap_or(limits.read)),
         };
+        let forbidden = |allowed: &Allowed, rule: &str| {
+            policy::Refusal::forbidden(&allowed.method, &allowed.url, rule, None)
+        };
+        // The hash is over what the guest asked for, before any secret stands in it.
+        let hash = request_hash(&allowed.method, &allowed.url, &request.body);
         let headers =
             policy::fill_headers(std::mem::take(&mut allowed.headers), grants, &allowed.origin, texts)
-                .map_err(|rule| policy::Refusal::forbidden(&allowed.method, &allowed.url, &rule, None))?;
-        let effect = match allowed.repeat {
-            // A read is not in the journal, so it has no effect to be made.
-            Repeat::Reads => Err(Ended::Interrupted),
-            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => {
-                let intent = Intent {
-                    repeat: allowed.repeat,
-                    method: &allowed.method,
-                    url: &allowed.url,
-                    body: &request.body,
-                };
-                effects.intend(&intent)
-            }
-        };
-        let body = match texts.fill_body(grants, &allowed.origin, request.body) {
-            Ok(body) => Bytes::from(body),
-            Err(not_here) => {
-                if let Ok(effect) = &effect {
-                    effects.known(effect.ordinal, EffectState::NotSent, None, self.inner.clock.now());
-                }
-                return Err(policy::Refusal::forbidden(&allowed.method, &allowed.url, &not_here.rule, None));
-            }
-        };
-        let task =
-            Task { allowed, headers, body, times, grants: Arc::clone(grants), effects: Arc::clone(effects) };
-        Ok((task, effect))
+                .map_err(|rule| forbidden(&allowed, &rule))?;
+        let body = texts
+            .fill_body(grants, &allowed.origin, request.body)
+            .map_err(|not_here| forbidden(&allowed, &not_here.rule))?;
+        Ok(Task {
+            allowed,
+            hash,
+            headers,
+            body: Bytes::from(body),
+            times,
+            grants: Arc::clone(grants),
+            effects: Arc::clone(effects),
+            log: log.clone(),
+        })
+    }
+}
+
+impl Task {
+    fn intent(&self) -> Intent<'_> {
+        let Allowed { repeat, method, url, .. } = &self.allowed;
+        Intent { repeat: *repeat, method, url, request: self.hash }
     }
 }
 
@@ -222,7 +225,16 @@ impl Inner {
         };
         let addresses = match address::check(&addresses, &task.allowed.granted_addresses) {
             Ok(addresses) => addresses,
-            Err(rule) => return Sent::Forbidden(rule),
+            Err((address, rule)) => {
+                let grants = &task.grants;
+                let remedy = format!(
+                    "[[plugin.{}.http]] origin = \"{origin}\", addresses = [\"{address}\"]",
+                    grants.plugin
+                );
+                let Allowed { method, url, .. } = &task.allowed;
+                task.log.host(&policy::Refusal::forbidden(method, url, &rule, Some(&remedy)).line);
+                return Sent::Forbidden(rule);
+            }
         };
         let request = connection::Outgoing {
             plugin: &task.grants.plugin,

@@ -1,6 +1,6 @@
 //! Opening: folder and files that only their owner can read, pragmas, migrations.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -22,13 +22,20 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 
 /// Makes the state folder and the folder of process locks, for their owner alone.
 pub(super) fn folder(folder: &Path) -> Result<(), StoreFailure> {
-    let make = |path: &Path| -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-        std::fs::set_permissions(path, Permissions::from_mode(0o700))
-    };
+    let make = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
     make(folder)
+        .and_then(|()| private(folder))
         .and_then(|()| make(&folder.join("processes")))
         .map_err(|error| StoreFailure::Folder(folder.to_path_buf(), error.to_string()))
+}
+
+/// A folder that was there before is used as it is, or not at all: it may be somebody else's.
+fn private(folder: &Path) -> io::Result<()> {
+    if std::fs::metadata(folder)?.permissions().mode() & 0o077 == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::other("others can enter it; `chmod 700` it, if it is for airlock alone"))
+    }
 }
 
 /// The file that processes lock around each group of writes.

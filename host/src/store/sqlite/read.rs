@@ -40,7 +40,7 @@ impl Ledger for SqliteStore {
             let record = db
                 .prepare_cached(
                     "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word, r.lease, r.owner,
-                            k.text, s.action, r.trace, p.input, p.ok, p.body, r.rearms
+                            k.text, s.action, r.trace, p.input, p.ok, p.body, r.rearms, s.repeat
                      FROM run r JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
                      LEFT JOIN key k ON k.scope = r.key AND k.run = r.id
                      WHERE r.id = ?1",
@@ -145,6 +145,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         owner: ProcessId(row.get(9)?),
         key: row.get(10)?,
         action: Digest(row.get(11)?),
+        repeat: word(row, 17, Repeat::from_word)?,
         trace: TraceId(row.get(12)?),
         input: row.get(13)?,
         stored: stored(row, 14)?,

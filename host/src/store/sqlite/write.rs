@@ -184,13 +184,15 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
     ])?;
     let payload = tx.last_insert_rowid();
     tx.prepare_cached(
-        "INSERT INTO step (run, step, tool, action, state, attempts, word, payload) VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)",
+        "INSERT INTO step (run, step, tool, action, repeat, state, attempts, word, payload)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8)",
     )?
     .execute(params![
         id,
         STEP,
         new.tool.to_string(),
         new.action.0,
+        new.repeat.word(),
         state.step_word(),
         end.map(|end| &end.word),
         payload

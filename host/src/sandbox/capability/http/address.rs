@@ -8,12 +8,13 @@ use crate::config::AddressRange;
 ///
 /// # Errors
 /// Where one may not: a name that has both kinds of address is refused whole.
-pub(super) fn check(addresses: &[IpAddr], granted: &[AddressRange]) -> Result<Vec<IpAddr>, String> {
+pub(super) fn check(addresses: &[IpAddr], granted: &[AddressRange]) -> Result<Vec<IpAddr>, (IpAddr, String)> {
     for address in addresses {
         let plain = unmapped(*address);
         let allowed = granted.iter().any(|range| range.contains(*address) || range.contains(plain));
         if !allowed && let Some(kind) = special(*address) {
-            return Err(format!("the name leads to a {kind} address, which must be granted by address"));
+            let rule = format!("the name leads to a {kind} address, which must be granted by address");
+            return Err((*address, rule));
         }
     }
     Ok(addresses.to_vec())

@@ -26,6 +26,7 @@ CREATE TABLE step (
     step     INTEGER NOT NULL,
     tool     TEXT NOT NULL,
     action   BLOB NOT NULL,
+    repeat   TEXT NOT NULL,
     state    TEXT NOT NULL,
     attempts INTEGER NOT NULL,
     word     TEXT,

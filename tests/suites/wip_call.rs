@@ -1,0 +1,1 @@
+//! A suite while it is being written.
