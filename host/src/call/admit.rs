@@ -78,9 +78,12 @@ struct Table {
     plugins: HashMap<String, u32>,
     callers: HashMap<String, u32>,
     /// Calls that wait, by caller; callers take turns.
-    queues: VecDeque<(String, VecDeque<(Want, oneshot::Sender<Place>)>)>,
+    queues: VecDeque<(String, VecDeque<Waiting>)>,
     waiting: u32,
 }
+
+/// A call that waits, and how it is told.
+type Waiting = (Want, oneshot::Sender<Place>);
 
 /// A place; dropping it gives it to the next.
 #[derive(Debug)]
@@ -158,7 +161,7 @@ impl Table {
     }
 
     /// The next call that fits: callers in turn, and of one caller the first that fits.
-    fn next(&mut self) -> Option<(Want, oneshot::Sender<Place>)> {
+    fn next(&mut self) -> Option<Waiting> {
         for place in 0..self.queues.len() {
             let fitting = self
                 .queues

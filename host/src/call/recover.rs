@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Parts, settle};
 use crate::model::classify::{Ended, classify};
 use crate::model::id::RunId;
-use crate::model::state::{Event, RunState};
+use crate::model::state::Event;
 use crate::store::{StoreFailure, Take};
 
 /// Closes every run whose process is gone. Gives how many there were.
@@ -29,7 +29,7 @@ pub async fn close_all(parts: &Arc<Parts>) -> Result<u32, StoreFailure> {
 /// Where the store cannot be read or written.
 pub(super) async fn close(parts: &Arc<Parts>, run: RunId) -> Result<(), StoreFailure> {
     let Some(record) = parts.store.run(run)? else { return Ok(()) };
-    if record.summary.state != RunState::Running {
+    if record.summary.state.apply(Event::Adopted).is_err() {
         return Ok(());
     }
     let driven = parts.drive(run);

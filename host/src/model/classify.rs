@@ -85,6 +85,11 @@ impl Ended {
         }
     }
 
+    /// Whether the guest itself said that it may have happened.
+    fn doubtful(&self) -> bool {
+        matches!(self, Self::Declared(failure) if failure.kind == Kind::UnknownOutcome)
+    }
+
     /// The failure in the guest's or the host's own words; none where it replied.
     fn word(self) -> Option<Failure> {
         match self {
@@ -166,6 +171,8 @@ pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
     let left = Left::by(effects);
     let may_pass = ended.may_pass() && !left.once;
     if left.open {
+        // What the guest doubts is what the journal holds as open: its key makes asking again safe.
+        let may_pass = may_pass || (ended.doubtful() && !left.once);
         let log = ended.word().map(|failure| failure.log.unwrap_or(failure.message));
         let mut failure = unknown(effects);
         failure.log = log;
@@ -219,7 +226,11 @@ fn partial(effects: &[Effect], cause: Failure) -> Failure {
 fn list(effects: &[Effect], state: EffectState) -> Vec<Value> {
     let lines = effects.iter().filter(|effect| effect.state == state).map(|effect| {
         let path = url::Url::parse(&effect.target).map(|url| url.path().to_owned()).unwrap_or_default();
-        json!({ "attempt": effect.attempt, "effect": format!("{} {path}", effect.method), "status": effect.status })
+        let mut line = json!({ "attempt": effect.attempt, "effect": format!("{} {path}", effect.method) });
+        if let Some(status) = effect.status {
+            line["status"] = json!(status);
+        }
+        line
     });
     lines.collect()
 }
@@ -331,6 +342,26 @@ mod tests {
         };
         assert_eq!((&*failure.code, rearms), ("INTERNAL", false));
         assert!(!failure.message.contains("0x12"));
+    }
+
+    #[test]
+    fn a_keyed_effect_that_a_guest_doubts_may_be_asked_for_again() {
+        let doubt = || Ended::Declared(Failure::new(Kind::UnknownOutcome, "ANSWER_BROKEN", "cut"));
+        let open = |repeat| Effect {
+            attempt: 1,
+            ordinal: 1,
+            repeat,
+            method: "POST".into(),
+            target: "http://x/tickets".into(),
+            request: Digest([1; 32]),
+            key: (repeat == Repeat::Keyed).then(|| "k".into()),
+            state: EffectState::Open,
+            status: None,
+        };
+        assert!(classify(doubt(), &[open(Repeat::Keyed)]).rearms());
+        assert!(!classify(doubt(), &[open(Repeat::Once)]).rearms());
+        assert!(!classify(doubt(), &[open(Repeat::Keyed), open(Repeat::Once)]).rearms());
+        assert!(!classify(doubt(), &[]).rearms());
     }
 
     #[test]

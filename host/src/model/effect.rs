@@ -60,7 +60,7 @@ impl EffectState {
             429 => Self::FailedClean,
             500..=599 if clean.contains(&status) => Self::FailedClean,
             408 => Self::Open,
-            300..=399 | 400..=499 => Self::Refused,
+            300..=499 => Self::Refused,
             _ => Self::Open,
         }
     }

@@ -61,6 +61,11 @@ impl Mask {
         Self { finder, names }
     }
 
+    /// Whether there is nothing to mask.
+    pub fn is_empty(&self) -> bool {
+        self.finder.is_none()
+    }
+
     /// The text with every known value masked; none where there is nothing to mask.
     pub fn text(&self, text: &str) -> Option<String> {
         let finder = self.finder.as_ref()?;

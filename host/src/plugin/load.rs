@@ -70,7 +70,7 @@ async fn plugin(
     let log = Logbook::new(config.limits.log);
     let declared = engine.describe(prepared.clone(), &config.limits, &log).await;
     let declared = declared.map_err(|text| Fault {
-        faults: vec![text],
+        faults: text.lines().map(str::to_owned).collect(),
         remedy: "mend the plugin's `describe` and build it again",
     })?;
     let manifest = audit(declared)

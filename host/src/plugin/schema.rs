@@ -2,6 +2,7 @@
 
 mod accept;
 mod diagnose;
+mod effort;
 mod fields;
 mod places;
 mod words;
@@ -10,18 +11,28 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use self::diagnose::{Diagnosis, Findings};
+use self::effort::Extent;
 use self::words::Quote;
 use crate::model::canonical::{Fault, MOST_FAULTS};
 
-/// Looks at a value after each time that fields were taken out; a schema in which one loss does not
-/// bring the next is done at the second.
-const MOST_LOOKS: usize = 16;
+/// Fields are taken out and the rest is looked at again: once, where losing one does not bring the next.
+const ROUNDS: usize = 4;
+
+/// Up to so many looks, all faults of a value are gathered; each may hold a copy of a part of it.
+const ALL_FAULTS: u64 = 50_000;
+
+/// The same for a long value without alternatives in alternatives, whose faults hold little.
+const ALL_FAULTS_OF_LONG: u64 = 250_000;
+
+/// Looks at one part of a value, on average, up to which a value counts as one without.
+const LOOKS_AT_A_PART: u64 = 64;
 
 /// A compiled schema of an object.
 #[derive(Debug)]
 pub struct Schema {
     validator: Validator,
     root: Value,
+    extent: Extent,
 }
 
 impl Schema {
@@ -32,7 +43,7 @@ impl Schema {
     /// pattern that cannot run in linear time; all faults at once, each a sentence about the schema.
     pub fn compile(schema: &Value) -> Result<Self, Vec<String>> {
         let validator = accept::compile(schema)?;
-        Ok(Self { validator, root: schema.clone() })
+        Ok(Self { validator, root: schema.clone(), extent: Extent::of(schema) })
     }
 
     /// Checks what a caller gave, and takes out the fields that a closed object does not know; their
@@ -42,7 +53,7 @@ impl Schema {
     /// # Errors
     /// Where the value does not fit; at most ten faults, and the value is as it was.
     pub fn check_input(&self, value: &mut Value) -> Result<Vec<String>, Vec<Fault>> {
-        if self.validator.is_valid(value) {
+        if self.fits(value)? {
             return Ok(Vec::new());
         }
         let (trimmed, dropped) = self.trim(value.clone(), Quote::Value)?;
@@ -56,20 +67,25 @@ impl Schema {
     /// # Errors
     /// Where the value does not fit; at most ten faults, which tell kinds and sizes and no values.
     pub fn check_output(&self, value: &Value) -> Result<(), Vec<String>> {
-        if self.validator.is_valid(value) {
-            return Ok(());
+        let checked = match self.fits(value) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.trim(value.clone(), Quote::Kind).map(|_| ()),
+            Err(faults) => Err(faults),
+        };
+        checked.map_err(|faults| faults.iter().map(Fault::to_string).collect())
+    }
+
+    fn fits(&self, value: &Value) -> Result<bool, Vec<Fault>> {
+        if effort::looks(&self.root, self.extent, value, effort::MOST) > effort::MOST {
+            return Err(whole("has too many alternatives within alternatives to be checked; give less at once"));
         }
-        match self.trim(value.clone(), Quote::Kind) {
-            Ok(_) => Ok(()),
-            Err(faults) => Err(faults.iter().map(Fault::to_string).collect()),
-        }
+        Ok(self.validator.is_valid(value))
     }
 
     fn trim(&self, mut value: Value, quote: Quote) -> Result<(Value, Vec<String>), Vec<Fault>> {
         let mut dropped = Vec::new();
-        for _ in 0..MOST_LOOKS {
-            let findings = Diagnosis::new(&self.root, &value, quote).findings(&self.validator);
-            let Findings { faults, unknown, .. } = findings;
+        for _ in 0..ROUNDS {
+            let Findings { faults, unknown, .. } = self.findings(&value, quote)?;
             if !faults.is_empty() || unknown.is_empty() {
                 return Err(first(faults));
             }
@@ -82,13 +98,27 @@ impl Schema {
                 return Ok((value, dropped));
             }
         }
-        Err(first(Vec::new()))
+        Err(whole("has too many fields that its schema does not know; give the known ones alone"))
+    }
+
+    fn findings(&self, value: &Value, quote: Quote) -> Result<Findings, Vec<Fault>> {
+        let looks = effort::looks(&self.root, self.extent, value, ALL_FAULTS);
+        let long = looks / effort::parts(value) <= LOOKS_AT_A_PART;
+        if looks > ALL_FAULTS && !long {
+            return Err(whole("does not fit its schema, whose alternatives are too many to say where; give less at once"));
+        }
+        let all = looks <= if long { ALL_FAULTS_OF_LONG } else { ALL_FAULTS };
+        Ok(Diagnosis::new(&self.root, value, quote).findings(&self.validator, all))
     }
 }
 
 /// The fields that any part of a schema names at its root.
 pub fn fields_at_root(schema: &Value) -> Vec<&str> {
     places::known_fields(schema, "")
+}
+
+fn whole(text: &str) -> Vec<Fault> {
+    vec![Fault { path: String::new(), text: text.to_owned() }]
 }
 
 fn first(faults: Vec<Fault>) -> Vec<Fault> {
@@ -98,13 +128,7 @@ fn first(faults: Vec<Fault>) -> Vec<Fault> {
             first.push(fault);
         }
     }
-    if first.is_empty() {
-        first.push(Fault {
-            path: String::new(),
-            text: "does not fit its schema; give the known fields alone".to_owned(),
-        });
-    }
-    first
+    if first.is_empty() { whole("does not fit its schema") } else { first }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The contract as Rust types, made from `wit/plugin.wit`.
-#![expect(missing_docs, unreachable_pub, reason = "generated; the contract is its documentation")]
+#![expect(missing_docs, reason = "generated; the contract is its documentation")]
 
 wasmtime::component::bindgen!({
     path: "../wit",

@@ -16,17 +16,20 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// Makes and holds the lock of this process.
+    /// Makes and holds the lock of this process, and removes those of processes that are gone. Both under the
+    /// gate, so that a file is never removed between its making and its locking.
     ///
     /// # Errors
     /// Where the folder cannot be written.
-    pub fn join(folder: &Path, own: ProcessId) -> io::Result<Self> {
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(path(folder, own))?;
+    pub fn join(folder: &Path, own: ProcessId, gate: &File) -> io::Result<Self> {
+        gate.lock()?;
+        let joined = Self::make(folder, own).inspect(Self::tidy);
+        gate.unlock()?;
+        joined
+    }
+
+    fn make(folder: &Path, own: ProcessId) -> io::Result<Self> {
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path(folder, own))?;
         lock.lock()?;
         Ok(Self { folder: folder.to_path_buf(), own, _lock: lock })
     }
@@ -50,8 +53,7 @@ impl Processes {
         }
     }
 
-    /// Removes the files of processes that are gone; they are told apart by their free locks.
-    pub fn tidy(&self) {
+    fn tidy(&self) {
         let Ok(entries) = self.folder.read_dir() else { return };
         for entry in entries.filter_map(Result::ok) {
             if entry.path() == path(&self.folder, self.own) {

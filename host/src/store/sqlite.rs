@@ -46,8 +46,8 @@ impl SqliteStore {
         open::migrate(&mut connection, &file)?;
         let secret = open::secret(&connection, &file)?;
         let fail = |error: std::io::Error| StoreFailure::Folder(folder.to_path_buf(), error.to_string());
-        let processes = Processes::join(&folder.join("processes"), process).map_err(fail)?;
         let gate = open::gate(folder).map_err(fail)?;
+        let processes = Processes::join(&folder.join("processes"), process, &gate).map_err(fail)?;
         let writer = Writer::start(connection, gate, file.clone()).map_err(fail)?;
         Ok(Self { file, writer, readers: Mutex::new(Vec::new()), processes, secret })
     }

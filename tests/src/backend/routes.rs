@@ -265,7 +265,6 @@ fn may_write(headers: &HeaderMap, token: Option<&str>) -> bool {
     token.map_or(!given.is_empty(), |token| token == given)
 }
 
-#[expect(clippy::result_large_err, reason = "the refusal is the answer, made once and sent")]
 fn object(body: &[u8]) -> Result<Map<String, Value>, Response> {
     let refusal = || error(StatusCode::BAD_REQUEST, "BAD_REQUEST", "the body is not a JSON object");
     serde_json::from_slice(body).map_err(|_| refusal())

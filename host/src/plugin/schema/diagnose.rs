@@ -9,11 +9,10 @@ use serde_json::{Map, Value};
 use super::fields::{Meant, Unknown};
 use super::places::{known_fields, token};
 use super::words::Quote;
-use crate::model::canonical::Fault;
+use crate::model::canonical::{Fault, MOST_FAULTS};
 
-/// Values up to this many parts are looked at for all their faults at once; in larger ones, where all
-/// faults would take much memory, for the first.
-const ALL_AT_ONCE: usize = 20_000;
+/// Faults that are read, equal ones among them, when no more than ten are told.
+const ENOUGH: usize = 4 * MOST_FAULTS;
 
 /// What is wrong with a value.
 #[derive(Debug, Default)]
@@ -56,13 +55,15 @@ impl<'s> Diagnosis<'s> {
         Self { root, value, quote }
     }
 
-    /// All that is wrong with the value.
-    pub(super) fn findings(&self, validator: &Validator) -> Findings {
+    /// All that is wrong with the value, or the first of it.
+    pub(super) fn findings(&self, validator: &Validator, all: bool) -> Findings {
         let mut findings = Findings::default();
-        let mut room = ALL_AT_ONCE;
-        if within(self.value, &mut room) {
+        if all {
             for error in validator.iter_errors(self.value) {
                 self.read(&error, &mut findings);
+                if findings.faults.len() >= ENOUGH {
+                    break;
+                }
             }
         } else if let Err(error) = validator.validate(self.value) {
             self.read(&error, &mut findings);
@@ -183,15 +184,4 @@ fn of_another_mark(error: &ValidationError<'_>, place: &str) -> bool {
     let field = error.instance_path().as_str().strip_prefix(place).and_then(|rest| rest.strip_prefix('/'));
     field.is_some_and(|field| !field.contains('/'))
         && matches!(error.kind(), Kind::Constant { .. } | Kind::Enum { .. })
-}
-
-/// Whether the value has no more parts than there is room for.
-fn within(value: &Value, room: &mut usize) -> bool {
-    *room = room.saturating_sub(1);
-    match value {
-        _ if *room == 0 => false,
-        Value::Array(items) => items.iter().all(|item| within(item, room)),
-        Value::Object(fields) => fields.values().all(|field| within(field, room)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-    }
 }

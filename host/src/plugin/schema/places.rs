@@ -128,23 +128,30 @@ pub(super) fn schemas_at<'s>(root: &'s Value, pointer: &str) -> Vec<&'s Value> {
     here
 }
 
-/// The schemas of one field or item.
+/// The schemas of what has this name: a field, or an item where it is a number.
 fn child<'s>(schema: &'s Value, name: &str) -> Vec<&'s Value> {
+    let mut found = field(schema, name);
+    if let Ok(place) = name.parse::<usize>() {
+        found.extend(item(schema, place));
+    }
+    found
+}
+
+/// The schemas of one field, those by pattern among them whether or not it matches.
+pub(super) fn field<'s>(schema: &'s Value, name: &str) -> Vec<&'s Value> {
     if let Some(known) = schema.get("properties").and_then(|all| all.get(name)) {
         return vec![known];
     }
-    let patterns =
-        schema.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(|all| all.values());
-    let rest =
-        ["additionalProperties", "unevaluatedProperties"].iter().filter_map(|keyword| schema.get(*keyword));
-    let mut found: Vec<&Value> = patterns.chain(rest).collect();
-    if let Ok(place) = name.parse::<usize>() {
-        let listed = schema.get("prefixItems").and_then(|items| items.get(place));
-        let other =
-            ["items", "unevaluatedItems", "contains"].iter().filter_map(|keyword| schema.get(*keyword));
-        found.extend(listed.into_iter().chain(other));
-    }
-    found
+    let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(|all| all.values());
+    let rest = ["additionalProperties", "unevaluatedProperties"].iter().filter_map(|keyword| schema.get(*keyword));
+    patterns.chain(rest).collect()
+}
+
+/// The schemas of one item.
+pub(super) fn item(schema: &Value, place: usize) -> Vec<&Value> {
+    let listed = schema.get("prefixItems").and_then(|items| items.get(place));
+    let other = ["items", "unevaluatedItems", "contains"].iter().filter_map(|keyword| schema.get(*keyword));
+    listed.into_iter().chain(other).collect()
 }
 
 /// The schemas on the way to a keyword that speak of the same value as it: the last holds the keyword, those

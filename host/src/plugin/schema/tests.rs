@@ -348,13 +348,30 @@ fn rarer_keywords_have_words_too() {
 }
 
 #[test]
-fn large_values_are_told_their_first_fault() {
+fn long_values_are_told_their_first_fault() {
     let numbers = schema(
         json!({"type": "object", "properties": {"all": {"type": "array", "items": {"type": "string"}}}}),
     );
     assert_eq!(
-        faults(&numbers, json!({"all": vec![1; 100_000]})),
+        faults(&numbers, json!({"all": vec![1; 200_000]})),
         ["/all/0: must be a string and is the number 1"]
+    );
+}
+
+#[test]
+fn alternatives_within_alternatives_hold_nobody_up() {
+    let twice = schema(json!({
+        "type": "object", "properties": {"a": {"oneOf": [{"$ref": "#"}, {"$ref": "#"}]}},
+    }));
+    let nested = |depth| (0..depth).fold(json!({"a": 1}), |value, _| json!({ "a": value }));
+    assert_eq!(faults(&twice, nested(3)).len(), 1);
+    assert_eq!(
+        faults(&twice, nested(15)),
+        ["does not fit its schema, whose alternatives are too many to say where; give less at once"]
+    );
+    assert_eq!(
+        faults(&twice, nested(60)),
+        ["has too many alternatives within alternatives to be checked; give less at once"]
     );
 }
 

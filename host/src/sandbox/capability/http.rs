@@ -189,7 +189,7 @@ impl Inner {
             Sent::Answered { status, .. } | Sent::BrokeOff { status, .. } => {
                 (EffectState::of_status(*status, &task.allowed.clean_statuses), Some(*status))
             }
-            Sent::NotSent(_) | Sent::Forbidden(_) => (EffectState::NotSent, None),
+            Sent::Unsent(_) | Sent::Forbidden(_) => (EffectState::NotSent, None),
             Sent::Broken(_) => (EffectState::Open, None),
         };
         if let Some(ordinal) = ordinal {
@@ -220,8 +220,8 @@ impl Inner {
         let resolving = self.resolver.resolve(&origin.host, origin.port);
         let addresses = match tokio::time::timeout(task.times.connect, resolving).await {
             Ok(Ok(addresses)) => addresses,
-            Ok(Err(error)) => return Sent::NotSent(format!("the name has no address: {error}")),
-            Err(_) => return Sent::NotSent("the name was not resolved in time".to_owned()),
+            Ok(Err(error)) => return Sent::Unsent(format!("the name has no address: {error}")),
+            Err(_) => return Sent::Unsent("the name was not resolved in time".to_owned()),
         };
         let addresses = match address::check(&addresses, &task.allowed.granted_addresses) {
             Ok(addresses) => addresses,
@@ -258,7 +258,7 @@ fn answer(sent: Sent) -> Result<Response, HttpError> {
         Sent::BrokeOff { status, too_large: false } => {
             Err(HttpError::Broken(format!("the answer broke off after its head, which said {status}")))
         }
-        Sent::NotSent(text) => Err(HttpError::NotSent(text)),
+        Sent::Unsent(text) => Err(HttpError::NotSent(text)),
         Sent::Broken(text) => Err(HttpError::Broken(text)),
         Sent::Forbidden(rule) => Err(HttpError::Forbidden(rule)),
     }

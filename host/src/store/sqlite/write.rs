@@ -147,17 +147,8 @@ impl Journal for SqliteStore {
 fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Result<Reserved> {
     let id = new.run.bytes();
     let scope = new.key.as_ref().map(|key| key.scope(&new.caller));
-    if let (Some(key), Some(scope)) = (&new.key, scope) {
-        let won = tx
-            .prepare_cached(
-                "INSERT INTO key (scope, text, run, action) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (scope) DO UPDATE SET run = ?3, action = ?4, expires = NULL, guarded = NULL
-                 WHERE guarded < ?5",
-            )?
-            .execute(params![scope.0, key.as_str(), id, new.action.0, new.attempt.at.0])?;
-        if won == 0 {
-            return Ok(Reserved::Lost);
-        }
+    if !wins_key(tx, new)? {
+        return Ok(Reserved::Lost);
     }
     let state = end.map_or(RunState::Running, |end| end.state);
     let number = if end.is_some() { FIRST + 1 } else { FIRST };
@@ -205,6 +196,25 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
         end_key(tx, new.run, end.state, end.life, end.at)?;
     }
     Ok(Reserved::Won(Lease { run: new.run, number }))
+}
+
+/// Whether the run has its key from now on: nobody else does, or it needs none.
+fn wins_key(tx: &Connection, new: &NewRun) -> rusqlite::Result<bool> {
+    let Some(key) = &new.key else { return Ok(true) };
+    let won = tx
+        .prepare_cached(
+            "INSERT INTO key (scope, text, run, action) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (scope) DO UPDATE SET run = ?3, action = ?4, expires = NULL, guarded = NULL
+             WHERE guarded < ?5",
+        )?
+        .execute(params![
+            key.scope(&new.caller).0,
+            key.as_str(),
+            new.run.bytes(),
+            new.action.0,
+            new.attempt.at.0
+        ])?;
+    Ok(won == 1)
 }
 
 fn insert_attempt(tx: &Connection, run: RunId, attempt: NewAttempt) -> rusqlite::Result<()> {

@@ -99,7 +99,7 @@ impl Group {
             let mut jobs = vec![first];
             match self.commit(&mut jobs, Some(queue)) {
                 Ok(()) => jobs.into_iter().for_each(|job| job.finish(Ok(()))),
-                Err(error) if jobs.len() > 1 && !fatal(&error) => {
+                Err(error) if jobs.len() > 1 && one_at_fault(&error) => {
                     // One of them is at fault: each gets a transaction of its own, and the others lose nothing.
                     for job in jobs {
                         let mut alone = vec![job];
@@ -159,6 +159,22 @@ impl Group {
     fn failure(&self, error: &rusqlite::Error) -> StoreFailure {
         StoreFailure::from_sqlite(error, &self.file)
     }
+}
+
+/// Whether a single write can have brought its group down, rather than the disk or another process.
+fn one_at_fault(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode;
+    !matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::DiskFull
+                | ErrorCode::ReadOnly
+                | ErrorCode::CannotOpen
+                | ErrorCode::OutOfMemory
+        )
+    ) && !fatal(error)
 }
 
 /// Whether the disk itself failed, so that what it holds is in doubt.

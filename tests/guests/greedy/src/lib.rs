@@ -1,5 +1,6 @@
 //! Takes as much of everything as it is told to. With small numbers each tool is harmless.
 
+mod memory;
 mod output;
 mod surroundings;
 mod work;
@@ -15,6 +16,7 @@ airlock_sdk::export!(
     work::Sleep,
     work::Busy,
     work::Allocate,
+    memory::Remember,
     work::Recurse,
     work::Panic,
     work::Exit,

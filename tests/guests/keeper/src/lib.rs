@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-airlock_sdk::export!(reader keeper: UseSecret, Leak, Sign, Placeholder);
+airlock_sdk::export!(reader keeper: UseSecret, Leak, Forward, Sign, Placeholder);
 
 const ALL: [&str; 0] = [];
 
@@ -105,6 +105,19 @@ struct Leaked {
     name: String,
     url: String,
     to: Leaking,
+    /// Whether the secret alone is passed on, rather than the whole answer.
+    #[serde(default)]
+    bare: bool,
+}
+
+/// What the backend gave back: the whole of it, or the token that it was sent.
+fn echoed(name: &str, url: &str, bare: bool) -> Result<String, ToolError> {
+    let text = String::from_utf8_lossy(&send(name, url, &Place::Bearer)?.body).into_owned();
+    let token = text.split_once("Bearer ").and_then(|(_, rest)| rest.split_once("\",\""));
+    Ok(match token {
+        Some((token, _)) if bare => serde_json::from_str(&format!("\"{token}\""))?,
+        Some(_) | None => text,
+    })
 }
 
 /// Sends a secret as a bearer token to a backend that gives it back, and passes that on.
@@ -120,8 +133,7 @@ impl Tool for Leak {
     }
 
     fn call(input: Leaked, _context: &Context) -> Result<Text, ToolError> {
-        let response = send(&input.name, &input.url, &Place::Bearer)?;
-        let text = String::from_utf8_lossy(&response.body).into_owned();
+        let text = echoed(&input.name, &input.url, input.bare)?;
         let rejected = |message: &str| ToolError::rejected("LEAK", message);
         match input.to {
             Leaking::Output => return Ok(Text { text }),
@@ -136,6 +148,36 @@ impl Tool for Leak {
             Leaking::Trap => panic!("{text}"),
         }
         Ok(Text { text: "see there".to_owned() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Forwarded {
+    name: String,
+    url: String,
+    /// The secret is added to its end.
+    to: String,
+}
+
+/// Sends a secret to a backend that gives it back, and puts it into the path of a request of its own.
+struct Forward;
+
+impl Tool for Forward {
+    const NAME: &'static str = "forward";
+    type Input = Forwarded;
+    type Output = Text;
+
+    fn declare() -> Declaration {
+        declaration("Forward a secret")
+            .risk(Risk::LowRiskWrite)
+            .repeat(Repeat::Idempotent)
+            .http(Origin::granted().put(ALL).idempotent())
+    }
+
+    fn call(input: Forwarded, _context: &Context) -> Result<Text, ToolError> {
+        let url = input.to + &http::encode(&echoed(&input.name, &input.url, true)?);
+        http::put(url).body("{}").send()?.ok()?;
+        Ok(Text { text: "forwarded".to_owned() })
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) enum Sent {
     /// The head of an answer came, and its body broke off, came too late or is too large.
     BrokeOff { status: u16, too_large: bool },
     /// Nothing left the host.
-    NotSent(String),
+    Unsent(String),
     /// Something left, and no answer came.
     Broken(String),
     /// It must not go there.
@@ -73,9 +73,16 @@ struct Live {
     since: Duration,
 }
 
+#[derive(Default)]
+struct Idle {
+    lives: HashMap<Place, Vec<Live>>,
+    /// When those that nobody came for were last let go.
+    tidied: Duration,
+}
+
 /// Idle connections, and what is needed to make more.
 pub(super) struct Connections {
-    idle: Mutex<HashMap<Place, Vec<Live>>>,
+    idle: Mutex<Idle>,
     tls: OnceLock<Result<TlsConnector, String>>,
     roots: Vec<Vec<u8>>,
     largest: u64,
@@ -100,7 +107,7 @@ impl Connections {
         {
             match self.exchange(live, outgoing, answer).await {
                 // The other side had closed it while it was idle: nothing was lost, or a read was.
-                Sent::NotSent(_) => {}
+                Sent::Unsent(_) => {}
                 Sent::Broken(_) if outgoing.reads => {}
                 sent @ (Sent::Answered { .. }
                 | Sent::BrokeOff { .. }
@@ -113,8 +120,8 @@ impl Connections {
         let dialled = tokio::time::timeout(connect, self.dial(outgoing.origin, addresses)).await;
         match dialled {
             Ok(Ok(live)) => self.exchange(live, outgoing, answer).await,
-            Ok(Err(error)) => Sent::NotSent(format!("no connection: {error}")),
-            Err(_) => Sent::NotSent(format!("no connection within {connect:?} ([limits] connect)")),
+            Ok(Err(error)) => Sent::Unsent(format!("no connection: {error}")),
+            Err(_) => Sent::Unsent(format!("no connection within {connect:?} ([limits] connect)")),
         }
     }
 
@@ -122,7 +129,7 @@ impl Connections {
         live.wrote.store(false, Ordering::Relaxed);
         let request = match build(outgoing) {
             Ok(request) => request,
-            Err(error) => return Sent::NotSent(format!("the request cannot be written: {error}")),
+            Err(error) => return Sent::Unsent(format!("the request cannot be written: {error}")),
         };
         let mut status = None;
         let largest = self.largest;
@@ -142,7 +149,7 @@ impl Connections {
             (Ok(Ok(Err(too_large))), Some(status)) => Sent::BrokeOff { status, too_large },
             (Err(_), Some(status)) => Sent::BrokeOff { status, too_large: false },
             (Ok(Err(_)) | Err(_), None) if !live.wrote.load(Ordering::Relaxed) => {
-                Sent::NotSent("the connection was closed before anything was sent".to_owned())
+                Sent::Unsent("the connection was closed before anything was sent".to_owned())
             }
             (Err(_), None) => Sent::Broken(format!("no answer within {answer:?} ([limits] read)")),
             (Ok(Err(_)), Some(status)) => Sent::BrokeOff { status, too_large: false },
@@ -156,7 +163,7 @@ impl Connections {
         let now = self.clock.steady();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         for address in addresses {
-            let Some(lives) = idle.get_mut(&place(outgoing, *address)) else { continue };
+            let Some(lives) = idle.lives.get_mut(&place(outgoing, *address)) else { continue };
             while let Some(live) = lives.pop() {
                 if !live.sender.is_closed() && live.sender.is_ready() && now.saturating_sub(live.since) < IDLE
                 {
@@ -168,10 +175,18 @@ impl Connections {
     }
 
     fn keep(&self, outgoing: &Outgoing<'_>, mut live: Live) {
-        live.since = self.clock.steady();
+        let now = self.clock.steady();
+        live.since = now;
         let place = place(outgoing, live.address);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let lives = idle.entry(place).or_default();
+        if now.saturating_sub(idle.tidied) >= IDLE {
+            idle.tidied = now;
+            idle.lives.retain(|_, lives| {
+                lives.retain(|live| !live.sender.is_closed() && now.saturating_sub(live.since) < IDLE);
+                !lives.is_empty()
+            });
+        }
+        let lives = idle.lives.entry(place).or_default();
         if lives.len() < IDLE_CONNECTIONS {
             lives.push(live);
         }

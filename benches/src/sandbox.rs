@@ -1,0 +1,77 @@
+//! The sandbox without the path around it: one attempt after the other on the host's own engine.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use airlock::model::clock::SystemClock;
+use airlock::model::id::RunId;
+use airlock::model::limits::Limits;
+use airlock::model::run::Lease;
+use airlock::sandbox::attempt::{Attempt, Context, Finished};
+use airlock::sandbox::capability::effects::Effects;
+use airlock::sandbox::capability::http::{Egress, SystemResolver};
+use airlock::sandbox::grants::Grants;
+use airlock::sandbox::logbook::Logbook;
+use airlock::sandbox::threads::Group;
+use airlock::sandbox::{Engine, Prepared};
+
+use crate::forgetful::Forgetful;
+
+/// An engine with one component, and what an attempt holds beside it.
+#[derive(Debug)]
+pub struct Sandbox {
+    engine: Engine,
+    prepared: Prepared,
+    grants: Arc<Grants>,
+    egress: Egress,
+    limits: Limits,
+}
+
+impl Sandbox {
+    /// Starts an engine and compiles a component; inside a runtime.
+    ///
+    /// # Panics
+    /// Where the component is none, or the engine does not start.
+    pub fn start(component: &Path) -> Self {
+        let limits = Limits::default();
+        let runtime = tokio::runtime::Handle::current();
+        let engine = Engine::start(&limits, &runtime).expect("the engine starts");
+        let bytes = std::fs::read(component).expect("the component was built");
+        let compiled = engine.compile(&bytes).expect("it is a component");
+        let prepared = engine.prepare(&compiled).expect("it is a plugin");
+        let egress = Egress::new(
+            Arc::new(Forgetful),
+            Arc::new(SystemClock::start()),
+            runtime,
+            limits.clone(),
+            Arc::new(SystemResolver),
+            Vec::new(),
+        );
+        Self { engine, prepared, grants: Arc::new(Grants::default()), egress, limits }
+    }
+
+    /// Runs one attempt with every limit on.
+    pub async fn attempt(&self, tool: &str, input: &str) -> Finished {
+        let lease = Lease { run: RunId::from_bytes([9; 16]), number: 1 };
+        let attempt = Attempt {
+            prepared: self.prepared.clone(),
+            tool: tool.to_owned(),
+            grants: Arc::clone(&self.grants),
+            input: input.to_owned(),
+            context: Context {
+                run: "01JD8XK3V5R8Y2W6T9Q4M7N1BC".to_owned(),
+                attempt: 1,
+                key: "3c1b4f7a9d2e8065".to_owned(),
+                caller: "first".to_owned(),
+                trace: "4bf92f3577b34da6a3ce929d0e0e4736".to_owned(),
+            },
+            effects: Effects::new(lease, 1, [7; 32], Vec::new(), self.limits.requests),
+            egress: self.egress.clone(),
+            limits: self.limits.clone(),
+            sitting: None,
+            group: Group::of("echo", "first"),
+            log: Logbook::new(self.limits.log),
+        };
+        self.engine.attempt(attempt).await
+    }
+}
