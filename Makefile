@@ -19,8 +19,8 @@ build: setup ## Build everything
 	cargo build $(PROFILE) --workspace
 
 demo: setup ## Watch a call survive a cut line and a killed host
-	cargo build $(PROFILE) --workspace
-	scripts/demo.sh
+	cargo build $(PROFILE) --bin airlock --bin desk-backend
+	@scripts/demo.sh
 
 test: setup ## Run every test and say what was skipped
 	@scripts/test.sh $(PROFILE)

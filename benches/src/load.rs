@@ -85,34 +85,37 @@ pub fn kilobyte() -> String {
     "All of it is text that somebody could have written. ".repeat(20).chars().take(1000).collect()
 }
 
-/// A call that reads, of `echo.echo` and `twoface.say` in turn, 1 KB in and out.
-pub fn reading(number: usize, key: Option<String>) -> Request {
-    if number.is_multiple_of(2) {
-        request("first", "echo.echo", &json!({ "text": kilobyte() }), key)
-    } else {
-        let data = json!({ "count": 1, "note": kilobyte() });
-        request("second", "twoface.say", &json!({ "say": { "reply": data.to_string() } }), key)
-    }
+/// Calls that read, of `echo.echo` and `twoface.say` in turn, 1 KB in and out, under keys with this beginning.
+pub fn readings(keys: Option<String>) -> Make {
+    let echo = request("first", "echo.echo", &json!({ "text": kilobyte() }));
+    let data = json!({ "count": 1, "note": kilobyte() });
+    let say = request("second", "twoface.say", &json!({ "say": { "reply": data.to_string() } }));
+    in_turn([echo, say], keys)
 }
 
-/// A call with one keyed effect, of `courier.post_keyed` and `desk.create_ticket` in turn.
-pub fn writing(number: usize, desk: &str, key: Option<String>) -> Request {
-    if number.is_multiple_of(2) {
-        let job = json!({ "method": "POST", "url": format!("{desk}/tickets"), "body": kilobyte() });
-        request("first", "courier.post_keyed", &job, key)
-    } else {
-        let ticket = json!({ "order_id": format!("A-{number}"), "subject": "late", "body": kilobyte() });
-        request("second", "desk.create_ticket", &ticket, key)
-    }
+/// Calls with one keyed effect each, of `courier.post_keyed` and `desk.create_ticket` in turn, 1 KB in.
+pub fn writings(desk: &str, keys: Option<String>) -> Make {
+    let job = json!({ "method": "POST", "url": format!("{desk}/tickets"), "body": kilobyte() });
+    let post = request("first", "courier.post_keyed", &job);
+    let ticket = json!({ "order_id": "A-1003", "subject": "late", "body": kilobyte() });
+    in_turn([post, request("second", "desk.create_ticket", &ticket)], keys)
 }
 
-/// A call.
-pub fn request(caller: &str, tool: &str, input: &Value, key: Option<String>) -> Request {
+fn in_turn(calls: [Request; 2], keys: Option<String>) -> Make {
+    Arc::new(move |number| {
+        let [even, odd] = &calls;
+        let call = if number.is_multiple_of(2) { even } else { odd };
+        Request { key: keys.as_ref().map(|keys| format!("{keys}-{number}")), ..call.clone() }
+    })
+}
+
+/// A call without a key.
+pub fn request(caller: &str, tool: &str, input: &Value) -> Request {
     Request {
         tool: tool.to_owned(),
         input: input.to_string(),
         caller: CallerName(caller.to_owned()),
-        key,
+        key: None,
         trace: None,
     }
 }

@@ -16,6 +16,9 @@ use tempfile::TempDir;
 /// The variable that the desk's token comes from, and the token.
 pub const TOKEN: (&str, &str) = ("DESK_TOKEN", "token-of-the-bench");
 
+/// The state folder in the folder that goes when the bench ends.
+const STATE: &str = "state";
+
 /// The places of the hosts that are measured.
 pub const AT_ONCE: u32 = 512;
 
@@ -44,7 +47,7 @@ impl Place {
              [secrets]\ndesk_token = {{ env = \"{}\" }}\n\
              [plugin.desk]\nconfig = {{ desk_url = \"{desk}\" }}\nsecrets = [\"desk_token\"]\n\
              [[plugin.desk.http]]\n{grant}[[plugin.courier.http]]\n{grant}{}{}",
-            state.path(),
+            state.path().join(STATE),
             TOKEN.0,
             callers[0],
             callers[1],
@@ -56,9 +59,15 @@ impl Place {
         Self { world, state }
     }
 
+    /// Adds lines to the configuration.
+    #[must_use]
+    pub fn with_config(self, lines: &str) -> Self {
+        Self { world: self.world.with_config(lines), ..self }
+    }
+
     /// The folder of its state.
     pub fn state(&self) -> PathBuf {
-        self.state.path().to_path_buf()
+        self.state.path().join(STATE)
     }
 
     /// Opens a host on the SQLite store, and gives the store too.
@@ -66,7 +75,7 @@ impl Place {
     /// # Panics
     /// Where it does not open.
     pub async fn open(&self, durability: Durability) -> (Host, Arc<SqliteStore>) {
-        let store = Arc::new(store(self.state.path(), durability));
+        let store = Arc::new(store(&self.state(), durability));
         let host = self.open_on(Arc::clone(&store) as Arc<dyn Store>).await;
         (host, store)
     }

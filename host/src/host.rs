@@ -6,7 +6,7 @@ use std::time::Duration;
 
 pub use crate::call::Request;
 pub use crate::call::decide::Decision;
-use crate::call::{self, Parts, decide, recover};
+use crate::call::{self, Parts, decide, recover, resolve};
 pub use crate::config::{Config, Faults, os_user};
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::code;
@@ -17,7 +17,7 @@ use crate::model::reply::Reply;
 use crate::model::run::{Record, Summary};
 use crate::model::state::RunState;
 pub use crate::plugin::PluginFault;
-use crate::plugin::load;
+use crate::plugin::{Entry, load};
 use crate::sandbox::Engine;
 use crate::sandbox::capability::http::{Egress, Resolve, SystemResolver};
 use crate::store::sqlite::Durability;
@@ -152,20 +152,17 @@ impl Host {
     /// # Errors
     /// Where the configuration knows no such caller.
     pub fn tools(&self, caller: &CallerName) -> Result<Vec<ToolView>, Failure> {
-        let caller = self.parts.config.callers.get(caller).ok_or_else(|| {
-            let text = format!("the caller is not known; add [callers.{caller}] to airlock.toml: {caller}");
-            Failure::new(Kind::Denied, code::PERMISSION_DENIED, text)
-        })?;
-        let tools = self.parts.registry.get().into_iter().flat_map(|registry| registry.tools());
-        Ok(tools
-            .filter(|entry| caller.sees(&entry.name, entry.tool.risk))
-            .map(|entry| ToolView {
-                name: entry.name.clone(),
-                tool: entry.tool.clone(),
-                plugin_version: entry.version.clone(),
-                confirm: entry.confirm,
-            })
-            .collect())
+        let caller = resolve::caller(&self.parts, caller)?;
+        Ok(resolve::seen(&self.parts, caller).map(|entry| view(entry)).collect())
+    }
+
+    /// One of the tools that are there for a caller.
+    ///
+    /// # Errors
+    /// Where the configuration knows no such caller, or the tool is not there; the closest names are told.
+    pub fn tool(&self, caller: &CallerName, name: &str) -> Result<ToolView, Failure> {
+        let caller = resolve::caller(&self.parts, caller)?;
+        resolve::tool(&self.parts, caller, name).map(|entry| view(entry))
     }
 
     /// Why files of the plugin folder are not among the plugins; none before [`Host::load`].
@@ -232,6 +229,15 @@ impl Host {
     pub async fn close(self) {
         // Writes of one process become durable in order: when this one is, so are those before it.
         let _ = self.parts.store.sweep(self.parts.clock.now(), 0).await;
+    }
+}
+
+fn view(entry: &Entry) -> ToolView {
+    ToolView {
+        name: entry.name.clone(),
+        tool: entry.tool.clone(),
+        plugin_version: entry.version.clone(),
+        confirm: entry.confirm,
     }
 }
 

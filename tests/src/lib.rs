@@ -1,10 +1,14 @@
-//! The harness of the tests: worlds, guests, the backend that counts, power loss, private networks, and what was skipped.
+//! The harness of the tests: worlds, guests, the backend that counts, hosts that are killed, power loss, private networks, and what was skipped.
 
 pub mod backend;
+pub mod crash;
+pub mod crowd;
+pub mod flaky;
 pub mod native;
 pub mod netns;
 pub mod power_loss;
 pub mod skip;
+pub mod small_disk;
 pub mod world;
 
 /// The test plugins, as paths of their components; built by `build.rs`.

@@ -28,7 +28,19 @@ impl World {
     /// # Panics
     /// Where no folder can be made.
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().expect("the system gives a temporary folder");
+        Self::on(tempfile::tempdir().expect("the system gives a temporary folder"))
+    }
+
+    /// An empty world that no disk holds, where the system has such a place: for tests that open hosts by the
+    /// hundred, and wait for none of their syncs.
+    ///
+    /// # Panics
+    /// Where no folder can be made.
+    pub fn in_memory() -> Self {
+        tempfile::tempdir_in("/dev/shm").map_or_else(|_| Self::new(), Self::on)
+    }
+
+    fn on(folder: tempfile::TempDir) -> Self {
         fs::create_dir(folder.path().join("plugins")).expect("the folder is empty");
         Self { folder, config: String::new(), environment: BTreeMap::new() }
     }
@@ -94,6 +106,11 @@ impl World {
         let file = self.folder().join("airlock.toml");
         fs::write(&file, &self.config).expect("the folder can be written");
         file
+    }
+
+    /// The variables of the environment that the configuration is read with.
+    pub fn environment(&self) -> &BTreeMap<String, String> {
+        &self.environment
     }
 
     /// The configuration, resolved.

@@ -7,6 +7,8 @@ mod backend;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod netns;

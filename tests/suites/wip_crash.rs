@@ -1,1 +1,4 @@
 //! A suite while it is being written.
+
+#[cfg(test)]
+mod crash;

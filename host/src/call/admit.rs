@@ -88,8 +88,8 @@ type Waiting = (Want, oneshot::Sender<Place>);
 /// A place; dropping it gives it to the next.
 #[derive(Debug)]
 pub struct Place {
-    shared: Arc<Mutex<Table>>,
-    want: Want,
+    /// None where the one it was meant for had left.
+    held: Option<(Arc<Mutex<Table>>, Want)>,
 }
 
 #[derive(Debug)]
@@ -117,9 +117,13 @@ impl Places {
 
     fn ask(&self, want: Want) -> Asked {
         let mut table = lock(&self.shared);
-        if table.fits(&want) && !table.queues.iter().any(|(caller, _)| *caller == want.caller) {
+        // Whoever waits does not fit: a place that is given back goes to all that then do.
+        if table.fits(&want) {
             table.take(&want);
-            return Asked::Granted(Place { shared: Arc::clone(&self.shared), want });
+            return Asked::Granted(Place { held: Some((Arc::clone(&self.shared), want)) });
+        }
+        if table.waiting >= table.most_waiting {
+            table.forget_who_left();
         }
         if table.waiting >= table.most_waiting {
             return Asked::Full(table.waiting);
@@ -160,6 +164,16 @@ impl Table {
         }
     }
 
+    /// Takes out those who no longer wait.
+    fn forget_who_left(&mut self) {
+        for (_, queue) in &mut self.queues {
+            queue.retain(|(_, turn)| !turn.is_closed());
+        }
+        self.queues.retain(|(_, queue)| !queue.is_empty());
+        let waiting: usize = self.queues.iter().map(|(_, queue)| queue.len()).sum();
+        self.waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+    }
+
     /// The next call that fits: callers in turn, and of one caller the first that fits.
     fn next(&mut self) -> Option<Waiting> {
         for place in 0..self.queues.len() {
@@ -182,22 +196,19 @@ impl Table {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut table = lock(&self.shared);
-        table.give_back(&self.want);
-        let mut refused = Vec::new();
+        let Some((shared, want)) = self.held.take() else { return };
+        let mut table = lock(&shared);
+        table.give_back(&want);
         while let Some((want, turn)) = table.next() {
             table.take(&want);
-            // Who no longer waits does not keep the place, and is dropped outside the lock.
-            match turn.send(Place { shared: Arc::clone(&self.shared), want }) {
-                Ok(()) => break,
-                Err(place) => {
-                    table.give_back(&place.want);
-                    refused.push(place);
-                }
+            let place = Place { held: Some((Arc::clone(&shared), want)) };
+            // Who no longer waits does not keep the place.
+            if let Err(mut place) = turn.send(place)
+                && let Some((_, want)) = place.held.take()
+            {
+                table.give_back(&want);
             }
         }
-        drop(table);
-        refused.into_iter().for_each(std::mem::forget);
     }
 }
 
@@ -263,6 +274,33 @@ mod tests {
         let Asked::Queued(mut turn) = places.ask(want("p", "c")) else { panic!("half is taken") };
         drop(held);
         assert!(turn.try_recv().is_ok());
+    }
+
+    #[test]
+    fn a_place_that_is_given_back_goes_to_all_that_it_kept_waiting() {
+        let places = places(4, 10);
+        let held = granted(places.ask(want("p", "a"))).unwrap();
+        let _others = [granted(places.ask(want("p", "b"))), granted(places.ask(want("q", "a")))];
+        let Asked::Queued(mut of_the_plugin) = places.ask(want("p", "c")) else { panic!("p has its half") };
+        let Asked::Queued(mut of_the_caller) = places.ask(want("r", "a")) else { panic!("a has its half") };
+        drop(held);
+        assert!(of_the_plugin.try_recv().is_ok() && of_the_caller.try_recv().is_ok());
+    }
+
+    #[test]
+    fn a_caller_that_waits_for_one_plugin_is_served_by_another() {
+        let places = places(4, 10);
+        let _held = [granted(places.ask(want("p", "a"))), granted(places.ask(want("p", "b")))];
+        let Asked::Queued(_waiting) = places.ask(want("p", "c")) else { panic!("p has its half") };
+        assert!(granted(places.ask(want("q", "c"))).is_some());
+    }
+
+    #[test]
+    fn who_gave_up_waiting_takes_no_room_in_the_queue() {
+        let places = places(2, 1);
+        let _held = granted(places.ask(want("p", "a"))).unwrap();
+        drop(places.ask(want("p", "b")));
+        assert!(matches!(places.ask(want("p", "b")), Asked::Queued(_)));
     }
 
     #[test]

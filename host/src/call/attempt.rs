@@ -50,12 +50,12 @@ impl Tried {
 
 /// Runs the attempt. The place is given back when the guest has ended; its effects are waited for all the same.
 pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
-    let Held { valid, place, hold, attempt, earlier, began, driven } = started.into_held();
+    let Held { valid, place, hold, attempt, earlier, sitting, driven } = started.into_held();
     let entry = Arc::clone(valid.fresh().authorized().resolved().tool());
     let log = Logbook::new(parts.config.limits.log);
     let effects = journal(parts, &hold, attempt, earlier);
     let clock = parts.clock.steady();
-    let prepared = prepare(parts, &valid, &entry, hold.run(), attempt, began, &effects, &log);
+    let prepared = prepare(parts, &valid, &entry, hold.run(), attempt, sitting, &effects, &log);
     let finished = parts.engine.attempt(prepared).await;
     drop(place);
     // A guest whose time is over may still be in its last slice: nothing that it begins now is let through.
@@ -82,7 +82,7 @@ fn prepare(
     entry: &Entry,
     run: RunId,
     attempt: u32,
-    began: Timestamp,
+    start: Timestamp,
     effects: &Arc<Effects>,
     log: &Logbook,
 ) -> Attempt {
@@ -107,7 +107,7 @@ fn prepare(
         sitting: entry
             .grants
             .keyed()
-            .then(|| Sitting { seed: derived_bytes(&secret, &[b"seed", &run.bytes()]), start: began }),
+            .then(|| Sitting { seed: derived_bytes(&secret, &[b"seed", &run.bytes()]), start }),
         group: Group::of(&entry.name.plugin, &resolved.caller().name.0),
         log: log.clone(),
         limits,

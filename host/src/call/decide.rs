@@ -120,7 +120,7 @@ fn happened(parts: &Parts, record: &Record, data: Option<&str>) -> Result<Stored
                 .with_detail("faults", faults)
         })?;
     }
-    Ok(Stored { ok: true, body: text.to_owned() })
+    Ok(settle::masked(true, text.to_owned(), &parts.mask))
 }
 
 fn undone(record: &Record, decision: &Decision) -> Failure {

@@ -8,10 +8,10 @@ use super::recall::unavailable;
 use super::validate::Valid;
 use super::{Parts, Turn, checkpoint};
 use crate::model::clock::Timestamp;
-use crate::model::effect::Effect;
+use crate::model::effect::{Effect, EffectState};
 use crate::model::id::RunId;
 use crate::model::key::Key;
-use crate::model::run::Lease;
+use crate::model::run::{Lease, Record};
 use crate::model::state::Event;
 use crate::store::{KeyFound, NewRun, Reserved as Made, Take};
 
@@ -29,7 +29,8 @@ pub(super) struct Held {
     pub(super) hold: Hold,
     pub(super) attempt: u32,
     pub(super) earlier: Vec<Effect>,
-    pub(super) began: Timestamp,
+    /// Where the clock of the guest starts, if its requests are keyed.
+    pub(super) sitting: Timestamp,
     pub(super) driven: Driven,
 }
 
@@ -81,7 +82,7 @@ async fn make(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> 
             Made::Lost => return Err(Turn::Again),
         }
     };
-    Ok(Reserved { held: Held { valid, place, hold, attempt: 1, earlier: Vec::new(), began, driven } })
+    Ok(Reserved { held: Held { valid, place, hold, attempt: 1, earlier: Vec::new(), sitting: began, driven } })
 }
 
 async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Result<Reserved, Turn> {
@@ -105,13 +106,20 @@ async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Resul
     };
     match parts.store.take(take).await.map_err(|failure| unavailable(&failure))? {
         Some(lease) => {
-            let hold = Hold::Leased(lease);
-            Ok(Reserved {
-                held: Held { valid, place, hold, attempt, earlier: record.effects, began, driven },
-            })
+            let (hold, sitting) = (Hold::Leased(lease), sitting(&record).unwrap_or(began));
+            let earlier = record.effects;
+            Ok(Reserved { held: Held { valid, place, hold, attempt, earlier, sitting, driven } })
         }
         None => Err(Turn::Again),
     }
+}
+
+/// When the sitting began that an attempt goes on with: what was sent under a key and may have been done must be
+/// built again as it was. Where nothing binds, the clock starts afresh.
+fn sitting(record: &Record) -> Option<Timestamp> {
+    let binds = |state| matches!(state, EffectState::Open | EffectState::Done);
+    let first = record.effects.iter().find(|effect| effect.key.is_some() && binds(effect.state))?;
+    record.attempts.iter().find(|attempt| attempt.attempt == first.attempt).map(|attempt| attempt.began)
 }
 
 fn new_run(parts: &Parts, valid: &Valid, run: RunId, began: Timestamp) -> NewRun {

@@ -66,24 +66,13 @@ impl Resolved {
 
 /// Finds tool and caller.
 pub(super) fn resolve(parts: &Parts, request: &Request, call: &Call) -> Result<Resolved, Turn> {
-    let refuse = |code, text| Turn::Refuse(Failure::new(Kind::InvalidInput, code, text));
-    let caller = parts.config.callers.get(&request.caller).ok_or_else(|| {
-        let text = format!("the caller is not known; add [callers.{0}] to airlock.toml: {0}", request.caller);
-        Turn::Refuse(Failure::new(Kind::Denied, code::PERMISSION_DENIED, text))
+    let caller = caller(parts, &request.caller).map_err(Turn::Refuse)?;
+    let key = request.key.as_deref().map(Key::parse).transpose().map_err(|fault| {
+        Turn::Refuse(Failure::new(Kind::InvalidInput, code::INVALID_KEY, fault.to_string()))
     })?;
-    let key = match request.key.as_deref().map(Key::parse) {
-        None => None,
-        Some(Ok(key)) => Some(key),
-        Some(Err(fault)) => return Err(refuse(code::INVALID_KEY, fault.to_string())),
-    };
-    let name: Result<ToolName, _> = request.tool.parse();
-    let registry = parts.registry.get();
-    let found = name.ok().and_then(|name| registry?.get(&name).cloned());
-    let Some(tool) = found.filter(|tool| caller.sees(&tool.name, tool.tool.risk)) else {
-        return Err(Turn::Refuse(unknown(parts, caller, &request.tool)));
-    };
+    let tool = tool(parts, caller, &request.tool).map_err(Turn::Refuse)?;
     Ok(Resolved {
-        tool,
+        tool: Arc::clone(tool),
         caller: caller.clone(),
         key,
         input: request.input.clone(),
@@ -91,25 +80,40 @@ pub(super) fn resolve(parts: &Parts, request: &Request, call: &Call) -> Result<R
     })
 }
 
+/// The caller of this name.
+///
+/// # Errors
+/// Where the configuration knows none.
+pub(crate) fn caller<'a>(parts: &'a Parts, name: &CallerName) -> Result<&'a Caller, Failure> {
+    parts.config.callers.get(name).ok_or_else(|| {
+        let text = format!("the caller is not known; add [callers.{name}] to airlock.toml: {name}");
+        Failure::new(Kind::Denied, code::PERMISSION_DENIED, text)
+    })
+}
+
+/// The tools that are there for a caller.
+pub(crate) fn seen<'a>(parts: &'a Parts, caller: &'a Caller) -> impl Iterator<Item = &'a Arc<Entry>> {
+    let tools = parts.registry.get().into_iter().flat_map(|registry| registry.tools());
+    tools.filter(|tool| caller.sees(&tool.name, tool.tool.risk))
+}
+
+/// The tool of this name that is there for a caller.
+///
+/// # Errors
+/// Where there is none; the closest names that the caller may see are told.
+pub(crate) fn tool<'a>(parts: &'a Parts, caller: &'a Caller, name: &str) -> Result<&'a Arc<Entry>, Failure> {
+    let found = name.parse().ok().and_then(|name: ToolName| parts.registry.get()?.get(&name));
+    found.filter(|tool| caller.sees(&tool.name, tool.tool.risk)).ok_or_else(|| unknown(parts, caller, name))
+}
+
 fn unknown(parts: &Parts, caller: &Caller, asked: &str) -> Failure {
-    let seen: Vec<String> = parts
-        .registry
-        .get()
-        .into_iter()
-        .flat_map(|registry| registry.tools())
-        .filter(|tool| caller.sees(&tool.name, tool.tool.risk))
-        .map(|tool| tool.name.to_string())
-        .collect();
-    let near = nearest::nearest(asked, seen.iter().map(String::as_str))
-        .into_iter()
-        .take(3)
-        .map(str::to_owned)
-        .collect::<Vec<String>>();
+    let seen: Vec<String> = seen(parts, caller).map(|tool| tool.name.to_string()).collect();
+    let near: Vec<&str> =
+        nearest::nearest(asked, seen.iter().map(String::as_str)).into_iter().take(3).collect();
     let asked: String = asked.chars().filter(|c| !c.is_control()).take(100).collect();
     let text = match near.as_slice() {
         [] => format!("there is no such tool: {asked}"),
-        [one] => format!("there is no such tool; did you mean {one}?: {asked}"),
-        several => format!("there is no such tool; did you mean one of {}?: {asked}", several.join(", ")),
+        near => format!("there is no such tool: {asked}; did you mean {}?", near.join(" or ")),
     };
     Failure::new(Kind::InvalidInput, code::UNKNOWN_TOOL, text).with_detail("closest", near)
 }

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::attempt::Ran;
 use super::classify::Classified;
-use super::recall::unavailable;
 use super::reserve::Hold;
 use super::{Parts, Turn};
 use crate::model::classify::Verdict;
@@ -95,7 +94,7 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
     match written {
         Ok(true) => Ok(finished),
         Ok(false) => Err(Turn::Again),
-        Err(failure) if effects.is_empty() => Err(unavailable(&failure)),
+        Err(failure) if effects.is_empty() => Err(Turn::Refuse(unstored(&failure))),
         Err(failure) => Err(Turn::Refuse(unknown(finished.run, &failure))),
     }
 }
@@ -141,7 +140,7 @@ pub(super) fn key_life(limits: &Limits, repeat: Repeat) -> KeyLife {
 }
 
 /// Masked before it is stored: what is never written down never leaks.
-fn masked(ok: bool, body: String, mask: &Mask) -> Stored {
+pub(super) fn masked(ok: bool, body: String, mask: &Mask) -> Stored {
     if mask.is_empty() {
         return Stored { ok, body };
     }
@@ -165,6 +164,13 @@ fn key_told(hold: &Hold, given: Option<&str>, run: RunId) -> Option<String> {
         (None, Hold::Leased(_)) => Some(format!("airlock-{run}")),
         (None, Hold::Unwritten(_)) => None,
     }
+}
+
+fn unstored(failure: &crate::store::StoreFailure) -> Failure {
+    let text = "the host cannot write the result down, so it gives none; nothing was changed outside";
+    let mut refusal = Failure::new(Kind::Transient, code::STORE_UNAVAILABLE, text);
+    refusal.log = Some(format!("{failure}; {}", failure.hint()));
+    refusal
 }
 
 fn unknown(run: RunId, failure: &crate::store::StoreFailure) -> Failure {

@@ -117,7 +117,7 @@ impl Ended {
             Self::Interrupted => Some(Failure::new(
                 Kind::Transient,
                 code::INTERRUPTED,
-                "the process that ran the call ended before the call did; nothing was left behind",
+                "the process that ran the call ended before the call did",
             )),
         }
     }
@@ -190,7 +190,11 @@ pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
         | Ended::Limit(_)
         | Ended::StoreFailed(_)
         | Ended::Interrupted => {
-            let failure = ended.word().unwrap_or_else(|| Failure::internal("an attempt without an end"));
+            let interrupted = ended == Ended::Interrupted;
+            let mut failure = ended.word().unwrap_or_else(|| Failure::internal("an attempt without an end"));
+            if interrupted && left.nothing() {
+                failure.message.push_str("; nothing was left behind");
+            }
             if left.done {
                 Verdict::Partial(partial(effects, failure))
             } else if failure.kind == Kind::UnknownOutcome {
@@ -342,6 +346,31 @@ mod tests {
         };
         assert_eq!((&*failure.code, rearms), ("INTERNAL", false));
         assert!(!failure.message.contains("0x12"));
+    }
+
+    #[test]
+    fn a_process_that_died_is_said_to_have_left_nothing_only_where_that_is_so() {
+        let effect = |state| Effect {
+            attempt: 1,
+            ordinal: 1,
+            repeat: Repeat::Once,
+            method: "POST".into(),
+            target: "http://x/mails".into(),
+            request: Digest([1; 32]),
+            key: None,
+            state,
+            status: None,
+        };
+        let told = |effects: &[Effect]| match classify(Ended::Interrupted, effects) {
+            Verdict::Done(_) => panic!("nobody replied"),
+            Verdict::Failed { failure, .. } | Verdict::Partial(failure) | Verdict::Unknown { failure, .. } => {
+                format!("{} {:?}", failure.message, failure.log)
+            }
+        };
+        assert!(told(&[]).contains("nothing was left behind"));
+        for state in [EffectState::Open, EffectState::Done] {
+            assert!(!told(&[effect(state)]).contains("nothing was left behind"), "{state:?}");
+        }
     }
 
     #[test]

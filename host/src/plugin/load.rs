@@ -81,11 +81,12 @@ async fn plugin(
 /// Reads the whole of a regular file, once: what is hashed is what is compiled.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("it cannot be read: {error}");
-    let file = fs::File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
+    // Looked at before it is opened: opening a pipe waits for somebody to write to it.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err("it is no regular file".to_owned());
     }
+    let file = fs::File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
     if metadata.len() > LARGEST {
         return Err(format!("it has {} bytes and may have {LARGEST}", metadata.len()));
     }

@@ -77,7 +77,9 @@ impl Schema {
 
     fn fits(&self, value: &Value) -> Result<bool, Vec<Fault>> {
         if effort::looks(&self.root, self.extent, value, effort::MOST) > effort::MOST {
-            return Err(whole("has too many alternatives within alternatives to be checked; give less at once"));
+            return Err(whole(
+                "has too many alternatives within alternatives to be checked; give less at once",
+            ));
         }
         Ok(self.validator.is_valid(value))
     }
@@ -105,7 +107,9 @@ impl Schema {
         let looks = effort::looks(&self.root, self.extent, value, ALL_FAULTS);
         let long = looks / effort::parts(value) <= LOOKS_AT_A_PART;
         if looks > ALL_FAULTS && !long {
-            return Err(whole("does not fit its schema, whose alternatives are too many to say where; give less at once"));
+            return Err(whole(
+                "does not fit its schema, whose alternatives are too many to say where; give less at once",
+            ));
         }
         let all = looks <= if long { ALL_FAULTS_OF_LONG } else { ALL_FAULTS };
         Ok(Diagnosis::new(&self.root, value, quote).findings(&self.validator, all))

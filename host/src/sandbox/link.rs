@@ -69,7 +69,7 @@ fn host(instance: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
 
 fn secret(instance: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     instance.func_wrap("placeholder", |mut store: StoreContextMut<'_, Guest>, (name,): (String,)| {
-        Ok((serving(store.data_mut(), |serves| {
+        Ok((serving(store.data_mut(), &name, |serves| {
             let (key, run) = (serves.effects.secret(), serves.effects.lease().run);
             serves.texts.plain(&serves.grants, key, run, &name)
         }),))
@@ -77,7 +77,7 @@ fn secret(instance: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     instance.func_wrap(
         "basic",
         |mut store: StoreContextMut<'_, Guest>, (user, name): (String, String)| {
-            Ok((serving(store.data_mut(), |serves| {
+            Ok((serving(store.data_mut(), &name, |serves| {
                 let (key, run) = (serves.effects.secret(), serves.effects.lease().run);
                 serves.texts.basic(&serves.grants, key, run, &user, &name)
             }),))
@@ -86,19 +86,25 @@ fn secret(instance: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     instance.func_wrap(
         "sign",
         |mut store: StoreContextMut<'_, Guest>, (name, algorithm, bytes): (String, Algorithm, Vec<u8>)| {
-            Ok((serving(store.data_mut(), |serves| secrets::sign(&serves.grants, &name, algorithm, &bytes)),))
+            Ok((serving(store.data_mut(), &name, |serves| {
+                secrets::sign(&serves.grants, &name, algorithm, &bytes)
+            }),))
         },
     )
 }
 
-fn serving<T>(guest: &mut Guest, ask: impl FnOnce(&mut Serves) -> Result<T, String>) -> Result<T, String> {
+fn serving<T>(
+    guest: &mut Guest,
+    secret: &str,
+    ask: impl FnOnce(&mut Serves) -> Result<T, String>,
+) -> Result<T, String> {
     let Some(serves) = &mut guest.serves else {
         return Err("nothing is granted while a plugin describes itself".to_owned());
     };
     let plugin = serves.grants.plugin.clone();
     ask(serves).inspect_err(|rule| {
         guest.log.host(&format!(
-            "refused a secret: {rule}; [plugin.{plugin}] secrets = [\"…\"] grants what is declared"
+            "refused a secret: {rule}; where it is declared, [plugin.{plugin}] secrets = [{secret:?}] would allow it"
         ));
     })
 }

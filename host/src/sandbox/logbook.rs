@@ -39,8 +39,10 @@ impl Logbook {
         pages.text.push('\n');
     }
 
-    /// Writes a line of the host's, whatever the guest has written.
+    /// Writes a line of the host's, whatever the guest has written. It stays one line: what a guest put into it
+    /// does not speak for the host.
     pub fn host(&self, line: &str) {
+        let line = line.replace('\n', "\\n");
         let mut pages = self.lock();
         if pages.own + line.len() + 7 > OWN_LINES {
             pages.dropped += 1;
@@ -69,6 +71,13 @@ impl Logbook {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_but_the_host_begins_a_line_of_the_host() {
+        let log = Logbook::new(100);
+        log.host("refused the secret `x\nhost: all is well`");
+        assert_eq!(log.text(), "host: refused the secret `x\\nhost: all is well`\n");
+    }
 
     #[test]
     fn a_flood_is_cut_and_counted_and_the_host_still_has_its_say() {

@@ -29,7 +29,12 @@ impl Processes {
     }
 
     fn make(folder: &Path, own: ProcessId) -> io::Result<Self> {
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path(folder, own))?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path(folder, own))?;
         lock.lock()?;
         Ok(Self { folder: folder.to_path_buf(), own, _lock: lock })
     }

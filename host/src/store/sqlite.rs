@@ -52,6 +52,11 @@ impl SqliteStore {
         Ok(Self { file, writer, readers: Mutex::new(Vec::new()), processes, secret })
     }
 
+    /// Groups of writes made durable so far; one fsync each.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
     fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreFailure> {
         let lock = || self.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let idle = lock().pop();

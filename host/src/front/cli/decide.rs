@@ -4,11 +4,16 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
+use super::clean::clean;
+use super::hints::call;
 use super::output::Output;
 use super::problem::{Exit, Problem};
 use super::progress::watched;
-use crate::host::{Decision, os_user};
+use crate::host::{Decision, Host, os_user};
+use crate::model::reply::Reply;
+use crate::model::state::RunState;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -40,10 +45,46 @@ pub(super) async fn run(
 ) -> Result<Exit, Problem> {
     let decision = decision(&arguments)?;
     let host = super::open(config).await?;
-    let decided = watched(&arguments.run, host.decide(&arguments.run, decision, &os_user())).await;
-    let exit = decided.map_err(Problem::from).and_then(|reply| output.reply(&reply, None));
+    let shown = settle(&host, &arguments, decision, output).await;
     host.close().await;
-    exit
+    shown
+}
+
+async fn settle(
+    host: &Host,
+    arguments: &Arguments,
+    decision: Decision,
+    output: Output,
+) -> Result<Exit, Problem> {
+    let run = host.run(&arguments.run)?.summary;
+    let (id, tool) = (run.run.to_string(), run.tool.to_string());
+    let reply = watched(&tool, host.decide(&id, decision, &os_user())).await?;
+    match arguments.found {
+        Found::DidNot => output.data(|| undone(&reply, &id, &tool), || ended(&reply, &id)).map(|()| Exit::Done),
+        Found::Happened => {
+            output.note(&format!("the run {id} is completed; this is its answer from now on:"));
+            output.reply(&reply, Some(&tool))
+        }
+        Found::Again => output.reply(&reply, Some(&tool)),
+    }
+}
+
+/// What is left of a run that did not happen: its key, where it has one.
+fn key(reply: &Reply) -> Option<String> {
+    let error: Value = serde_json::from_str(reply.body.as_ref().err()?.get()).ok()?;
+    error["details"]["key"].as_str().map(str::to_owned)
+}
+
+fn undone(reply: &Reply, run: &str, tool: &str) -> String {
+    let failed = format!("the run {run} has failed, and nothing is left of it");
+    match key(reply) {
+        Some(key) => clean(&format!("{failed}; to have it done, ask again: {}", call(Some(tool), &key))),
+        None => failed,
+    }
+}
+
+fn ended(reply: &Reply, run: &str) -> Value {
+    json!({ "run": run, "state": RunState::Failed.word(), "key": key(reply) })
 }
 
 fn decision(arguments: &Arguments) -> Result<Decision, Problem> {

@@ -13,7 +13,7 @@ pub(super) fn listed(error: &Value) -> Vec<String> {
     lists.into_iter().flatten().flatten().map(line).collect()
 }
 
-/// One entry of a list: a text as it is, a fault with its path, an effect, else JSON.
+/// One entry of a list: a text as it is, a fault with its path, an effect, the fields of an object, else JSON.
 fn line(entry: &Value) -> String {
     let text = |name: &str| entry[name].as_str();
     match (entry, text("path"), text("text").or(text("message"))) {
@@ -23,49 +23,61 @@ fn line(entry: &Value) -> String {
         (_, _, None) => match (text("effect"), entry["status"].as_u64()) {
             (Some(effect), Some(status)) => format!("{effect} (answered {status})"),
             (Some(effect), None) => format!("{effect} (no answer)"),
-            (None, _) => entry.to_string(),
+            (None, _) => fields(entry).unwrap_or_else(|| entry.to_string()),
         },
     }
+}
+
+/// An object without depth, as people read it: `order_id A-1001, city Hamburg`.
+fn fields(entry: &Value) -> Option<String> {
+    let field = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => Some(format!("{name} {text}")),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(format!("{name} {value}")),
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    let fields: Option<Vec<String>> = entry.as_object()?.iter().map(field).collect();
+    fields.map(|fields| fields.join(", ")).filter(|fields| !fields.is_empty())
 }
 
 /// What to do next; `run` is the run, where there is one, and `asked` the tool that was called.
 pub(super) fn hints(error: &Value, run: Option<&str>, asked: Option<&str>) -> Vec<String> {
     let code = error["code"].as_str().unwrap_or_default();
     let key = error["details"]["key"].as_str();
-    let mut hints = Vec::new();
+    let log = || run.map(|run| format!("`airlock runs {run}` shows the log"));
     match error["action"].as_str().unwrap_or_default() {
-        "fix_input" => hints.extend(mending(error, code, asked)),
-        "retry_later" => hints.push(again(error, key, asked)),
-        "wait" => hints.extend(run.map(|run| format!("`airlock runs {run}` shows how far it is"))),
+        "fix_input" => mending(error, code, asked),
+        "retry_later" => vec![again(error, key, asked)],
+        "wait" => run.map(|run| format!("`airlock runs {run}` shows how far it is")).into_iter().collect(),
         "do_not_repeat" => {
-            if let Some(key) = key {
-                hints.push(format!("only the same key is safe: {}", call(asked, key)));
-            }
-            if let Some(run) = run {
-                hints.push(format!("`airlock runs {run}` shows what was done"));
-                hints.push(deciding(code, run));
-            }
+            let same = key.map(|key| format!("the same key is safe, and no other: {}", call(asked, key)));
+            let shown = run.map(|run| format!("`airlock runs {run}` shows what was done"));
+            let decided = run.map(|run| deciding(code, run));
+            [same, shown, decided].into_iter().flatten().collect()
         }
-        _ if code == code::INTERNAL || code == code::INVALID_OUTPUT => {
-            hints.extend(run.map(|run| format!("`airlock runs {run}` shows the log")));
-        }
-        _ => {}
+        "ask_permission" if code == code::NEEDS_PERSON => asked.map(unasked).into_iter().collect(),
+        "ask_permission" => vec![explained(code)],
+        // The operator learns from the log which line would allow what was refused.
+        "stop" => log().into_iter().chain(code::page(code).map(|_| explained(code))).collect(),
+        _ => Vec::new(),
     }
-    if hints.is_empty() && code::page(code).is_some() && !matches!(code, code::INVALID_USAGE | code::INTERNAL)
-    {
-        hints.push(format!("`airlock explain {code}` says what to do"));
-    }
-    hints
+}
+
+fn explained(code: &str) -> String {
+    format!("`airlock explain {code}` says what to do")
+}
+
+fn unasked(tool: &str) -> String {
+    format!("where nobody needs to be asked: `confirm = \"none\"` under [tools.\"{tool}\"] of airlock.toml")
 }
 
 fn mending(error: &Value, code: &str, asked: Option<&str>) -> Vec<String> {
-    let near = ["closest", "nearest", "did_you_mean"].map(|name| error["details"][name].as_array());
-    let near: Vec<&str> = near.into_iter().flatten().flatten().filter_map(Value::as_str).collect();
-    match (code, asked) {
-        (code::UNKNOWN_TOOL, _) if near.is_empty() => vec!["`airlock tools` lists the tools".to_owned()],
-        (code::UNKNOWN_TOOL, _) => vec![format!("did you mean {}?", near.join(" or "))],
-        (code::INVALID_INPUT, Some(tool)) => vec![format!("`airlock tools {tool}` shows the schema")],
-        _ => Vec::new(),
+    let first = error["details"]["run"].as_str();
+    match (code, asked, first) {
+        (code::UNKNOWN_TOOL, _, _) => vec!["`airlock tools` lists the tools".to_owned()],
+        (code::INVALID_INPUT, Some(tool), _) => vec![format!("`airlock tools {tool}` shows the schema")],
+        (code::INVALID_INPUT | code::INVALID_USAGE, None, _) => Vec::new(),
+        (code::KEY_REUSED | code::KEY_EXPIRED, _, Some(run)) => vec![format!("`airlock runs {}` shows the call that has the key", quoted(run))],
+        (_, _, _) => code::page(code).map(|_| explained(code)).into_iter().collect(),
     }
 }
 
@@ -80,7 +92,8 @@ fn again(error: &Value, key: Option<&str>, asked: Option<&str>) -> String {
     }
 }
 
-fn call(tool: Option<&str>, key: &str) -> String {
+/// The call that gives a key again.
+pub(super) fn call(tool: Option<&str>, key: &str) -> String {
     format!("`airlock call {} … --key {}`", tool.unwrap_or("TOOL"), quoted(key))
 }
 
@@ -124,7 +137,7 @@ mod tests {
             ),
             [
                 "POST /mails (no answer)",
-                "only the same key is safe: `airlock call desk.send_mail … --key k1`",
+                "the same key is safe, and no other: `airlock call desk.send_mail … --key k1`",
                 "`airlock runs 01RUN` shows what was done",
                 "when you know what became of it: `airlock decide 01RUN happened`, `did-not` or `again`",
             ]
@@ -160,9 +173,42 @@ mod tests {
     #[test]
     fn a_tools_own_code_needs_no_explanation_of_ours() {
         assert!(told(json!({ "code": "ORDER_NOT_FOUND", "action": "tell_user" })).is_empty());
+    }
+
+    #[test]
+    fn what_was_refused_is_told_with_the_way_to_allow_it() {
         assert_eq!(
             told(json!({ "code": "NEEDS_PERSON", "action": "ask_permission" })),
-            ["`airlock explain NEEDS_PERSON` says what to do"]
+            [
+                "where nobody needs to be asked: `confirm = \"none\"` under [tools.\"desk.send_mail\"] of airlock.toml"
+            ]
+        );
+        assert_eq!(
+            told(json!({ "code": "REQUEST_REFUSED", "action": "stop" })),
+            ["`airlock runs 01RUN` shows the log"]
+        );
+        assert_eq!(
+            told(json!({ "code": "FUEL_LIMIT", "action": "stop" })),
+            ["`airlock runs 01RUN` shows the log", "`airlock explain FUEL_LIMIT` says what to do"]
+        );
+    }
+
+    #[test]
+    fn a_key_that_is_taken_leads_to_the_call_that_has_it() {
+        assert_eq!(
+            told(json!({ "code": "KEY_REUSED", "action": "fix_input", "details": { "run": "01FIRST" } })),
+            ["`airlock runs 01FIRST` shows the call that has the key"]
+        );
+    }
+
+    #[test]
+    fn candidates_are_read_field_by_field() {
+        let candidates = json!([{ "order_id": "A-1", "paid": true }, { "deep": [1] }]);
+        assert_eq!(
+            told(
+                json!({ "code": "AMBIGUOUS_ORDER", "action": "clarify", "details": { "candidates": candidates } })
+            ),
+            ["order_id A-1, paid true", r#"{"deep":[1]}"#]
         );
     }
 }

@@ -69,13 +69,13 @@ impl Output {
             let _ = self.document(&json!({ "ok": false, "error": error, "meta": {} }));
         } else if let Problem::Faulty(faults) = problem {
             say(&faults.styled());
+        } else if let (Problem::Closed(_) | Problem::Usage(..), Some(hint)) =
+            (problem, error["details"]["hint"].as_str())
+        {
+            self.fault(&error);
+            self.hint(hint);
         } else {
             self.error(&error, None, None);
-            if let (Problem::Closed(_) | Problem::Usage(..), Some(hint)) =
-                (problem, error["details"]["hint"].as_str())
-            {
-                self.hint(hint);
-            }
         }
         Exit::of(&error)
     }
@@ -93,13 +93,22 @@ impl Output {
     }
 
     fn error(self, error: &Value, run: Option<&str>, asked: Option<&str>) {
-        let field = |name: &str| clean(error[name].as_str().unwrap_or_default());
-        self.note(&format!("{RED}error[{}]{PLAIN}: {}", field("code"), field("message")));
-        for line in hints::listed(error) {
-            self.note(&format!("  - {}", clean(&line)));
-        }
+        self.fault(error);
         for hint in hints::hints(error, run, asked) {
             self.hint(&hint);
+        }
+    }
+
+    fn fault(self, error: &Value) {
+        let field = |name: &str| error[name].as_str().unwrap_or_default();
+        let listed = hints::listed(error);
+        // What the message says at its end and the list says too is said once.
+        let message = field("message");
+        let short = message.strip_suffix(&listed.join("; ")).map(|short| short.trim_end_matches("; "));
+        let message = short.filter(|short| !short.is_empty()).unwrap_or(message);
+        self.note(&format!("{RED}error[{}]{PLAIN}: {}", clean(field("code")), clean(message)));
+        for line in listed {
+            self.note(&format!("  - {}", clean(&line)));
         }
     }
 

@@ -17,7 +17,7 @@ use crate::model::effect::Effect;
 use crate::model::id::TraceId;
 use crate::model::reply::Stored;
 use crate::model::run::{Attempt, Happened, Record, Summary};
-use crate::model::state::RunState;
+use crate::model::state::{Event, RunState};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -62,7 +62,7 @@ pub(super) async fn run(
         Some(id) => host
             .run(id)
             .map_err(Problem::from)
-            .and_then(|record| output.data(|| full(&record), || document(&record))),
+            .and_then(|record| output.data(|| full(&record, now()), || document(&record))),
         None => {
             let asked = if arguments.state.is_some() { u32::MAX } else { arguments.limit };
             host.runs(asked).map_err(Problem::from).and_then(|runs| listed(runs, arguments, output))
@@ -82,7 +82,11 @@ fn listed(mut runs: Vec<Summary>, arguments: &Arguments, output: Output) -> Resu
         });
         return Ok(());
     }
-    output.data(|| list(&runs, SystemClock::start().now()), || json!({ "runs": runs }))
+    output.data(|| list(&runs, now()), || json!({ "runs": runs }))
+}
+
+fn now() -> Timestamp {
+    SystemClock::start().now()
 }
 
 fn list(runs: &[Summary], now: Timestamp) -> String {
@@ -101,7 +105,7 @@ fn list(runs: &[Summary], now: Timestamp) -> String {
     table(header, runs.iter().map(row).collect())
 }
 
-fn full(record: &Record) -> String {
+fn full(record: &Record, now: Timestamp) -> String {
     let Record { summary: run, key, trace, input, stored, attempts, effects, events, .. } = record;
     let mut lines = vec![
         format!("run       {}", run.run),
@@ -110,8 +114,11 @@ fn full(record: &Record) -> String {
         format!("caller    {}", clean(&run.caller.0)),
         format!("key       {}", key.as_deref().map_or("none".to_owned(), clean)),
         format!("trace     {}", clean(&trace.0)),
-        format!("began     {}", moment(run.began)),
-        format!("ended     {}", run.ended.map_or("not yet".to_owned(), moment)),
+        format!("began     {}", ago(run.began, now)),
+        match (run.state, run.ended) {
+            (RunState::Suspended(_), Some(since)) => format!("waits     since {}", ago(since, now)),
+            (_, ended) => format!("ended     {}", ended.map_or("not yet".to_owned(), |at| ago(at, now))),
+        },
     ];
     if record.rearms {
         lines.push("again     the same call with the same key runs it again".to_owned());
@@ -129,13 +136,28 @@ fn full(record: &Record) -> String {
     lines.push("\nevents".to_owned());
     lines.extend(events.iter().map(|event| {
         let by = event.by.as_ref().map(|who| format!(", by {}", clean(who))).unwrap_or_default();
-        format!("{}  {}{by}", moment(event.at), clean(&event.event))
+        format!("{}  {}{by}", moment(event.at), clean(in_words(&event.event)))
     }));
     if let RunState::Suspended(_) = run.state {
         let code = run.code.as_deref().unwrap_or_default();
         lines.push(format!("\nit waits for a person; {}", deciding(code, &run.run.to_string())));
     }
     lines.join("\n")
+}
+
+/// An event as people read it.
+fn in_words(event: &str) -> &str {
+    if event == Event::Rearmed.word() {
+        "asked for again with its key"
+    } else if event == Event::Adopted.word() {
+        "taken over from a process that is gone"
+    } else {
+        event
+    }
+}
+
+fn ago(at: Timestamp, now: Timestamp) -> String {
+    format!("{} ({} ago)", moment(at), age(now.since(at)))
 }
 
 fn none_or<T>(list: &[T]) -> &'static str {
@@ -289,15 +311,15 @@ mod tests {
 
     #[test]
     fn a_run_is_shown_with_all_that_is_known_of_it() {
-        assert_snapshot!(full(&record()), @r#"
+        assert_snapshot!(full(&record(), BEGAN.plus(std::time::Duration::from_secs(90))), @r#"
         run       01HF7YAT000W3GE1R70W3GE1R7
         state     suspended: unknown
         tool      desk.send_mail
         caller    local
         key       k1
         trace     03030303030303030303030303030303
-        began     2023-11-14T22:13:20.000Z
-        ended     2023-11-14T22:13:21.500Z
+        began     2023-11-14T22:13:20.000Z (1m ago)
+        waits     since 2023-11-14T22:13:21.500Z (1m ago)
 
         input
         {

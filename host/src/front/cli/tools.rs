@@ -11,10 +11,8 @@ use super::layout::{pretty, table};
 use super::output::Output;
 use super::problem::{Exit, Problem};
 use crate::host::{Config, Host, PluginFault, ToolView};
-use crate::model::code;
-use crate::model::failure::{Failure, Kind};
+use crate::model::id::CallerName;
 use crate::model::manifest::{Cleanup, DeclaredOrigin, HttpNeed, Need, Repeat, Risk, SecretNeed};
-use crate::model::nearest::nearest;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -36,20 +34,37 @@ pub(super) async fn run(
     let plugins = config.plugins.clone();
     let host = Host::open(config).await?;
     host.load().await;
-    let shown = host.tools(&caller).map_err(Problem::from).and_then(|tools| match &arguments.name {
-        Some(name) => one(name, &tools, host.faults(), output),
-        None => {
-            faults(host.faults(), output);
-            let document = || json!({ "tools": tools.iter().map(document).collect::<Value>(), "faults": broken(host.faults()) });
-            if tools.is_empty() && !output.json {
-                output.note(&format!("no tools yet; put plugins (.wasm files) into {}", plugins.display()));
-                return Ok(Exit::Done);
-            }
-            output.data(|| list(&tools), document).map(|()| Exit::Done)
-        }
-    });
+    let shown = match &arguments.name {
+        Some(name) => one(&host, &caller, name, output),
+        None => all(&host, &caller, &plugins, output),
+    };
     host.close().await;
     shown
+}
+
+fn all(host: &Host, caller: &CallerName, plugins: &Path, output: Output) -> Result<Exit, Problem> {
+    let tools = host.tools(caller)?;
+    faults(host.faults(), output);
+    if tools.is_empty() && !output.json {
+        output.note(&none(host, caller, plugins));
+        return Ok(Exit::Done);
+    }
+    let document =
+        || json!({ "tools": tools.iter().map(document).collect::<Value>(), "faults": broken(host.faults()) });
+    output.data(|| list(&tools), document).map(|()| Exit::Done)
+}
+
+fn none(host: &Host, caller: &CallerName, plugins: &Path) -> String {
+    match (host.faults(), &*caller.0) {
+        ([], "local") => format!("no tools yet; put plugins (.wasm files) into {}", plugins.display()),
+        ([], caller) => format!("no tools are there for {caller}; look at [callers.{caller}]"),
+        (_, _) => format!("no tools: none of the plugins in {} can be used", plugins.display()),
+    }
+}
+
+fn one(host: &Host, caller: &CallerName, name: &str, output: Output) -> Result<Exit, Problem> {
+    let view = host.tool(caller, name).inspect_err(|_| faults(host.faults(), output))?;
+    output.data(|| full(&view), || document(&view)).map(|()| Exit::Done)
 }
 
 /// Says which plugins could not be used, and why.
@@ -81,20 +96,6 @@ fn list(tools: &[ToolView]) -> String {
         ]
     };
     table(["TOOL", "RISK", "REPEAT", "ASKS", "TITLE"], tools.iter().map(row).collect())
-}
-
-fn one(name: &str, tools: &[ToolView], broken: &[PluginFault], output: Output) -> Result<Exit, Problem> {
-    let Some(view) = tools.iter().find(|view| view.name.to_string() == name) else {
-        faults(broken, output);
-        let names: Vec<String> = tools.iter().map(|view| view.name.to_string()).collect();
-        let near: Vec<Value> =
-            nearest(name, names.iter().map(String::as_str)).into_iter().map(Value::from).collect();
-        let failure =
-            Failure::new(Kind::InvalidInput, code::UNKNOWN_TOOL, format!("there is no tool {name}"));
-        return Err(if near.is_empty() { failure } else { failure.with_detail("closest", near) }.into());
-    };
-    output.data(|| full(view), || document(view))?;
-    Ok(Exit::Done)
 }
 
 fn document(view: &ToolView) -> Value {

@@ -2,12 +2,14 @@
 
 mod sentence;
 
+use std::cell::RefCell;
+
 use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use super::fields::{Meant, Unknown};
-use super::places::{known_fields, token};
+use super::places::{Known, token};
 use super::words::Quote;
 use crate::model::canonical::{Fault, MOST_FAULTS};
 
@@ -42,17 +44,18 @@ impl Findings {
 }
 
 /// Reads a validator's errors about one value.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Diagnosis<'s> {
     root: &'s Value,
     value: &'s Value,
     quote: Quote,
+    known: RefCell<Known<'s>>,
 }
 
 impl<'s> Diagnosis<'s> {
     /// Reads errors of this value against this schema; what came is quoted or not.
     pub(super) fn new(root: &'s Value, value: &'s Value, quote: Quote) -> Self {
-        Self { root, value, quote }
+        Self { root, value, quote, known: RefCell::new(Known::new(root)) }
     }
 
     /// All that is wrong with the value, or the first of it.
@@ -108,7 +111,7 @@ impl<'s> Diagnosis<'s> {
     }
 
     fn unexpected<'n>(&self, object: &str, names: impl Iterator<Item = &'n str>, findings: &mut Findings) {
-        let known = known_fields(self.root, object);
+        let known = self.known.borrow_mut().fields(object);
         for name in names {
             let field = Unknown { object: object.to_owned(), name: name.to_owned() };
             if known.contains(&name) {

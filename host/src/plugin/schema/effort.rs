@@ -5,7 +5,7 @@ use std::ptr;
 
 use serde_json::Value;
 
-use super::places::{in_place, inner, item, field, references};
+use super::places::{field, in_place, inner, item, references};
 
 /// Looks at parts of a schema for one value: beyond it, checking would hold up a thread noticeably.
 pub(super) const MOST: u64 = 5_000_000;
@@ -60,10 +60,12 @@ pub(super) fn parts(value: &Value) -> u64 {
 /// How many looks checking this value takes at most, whichever alternatives fit; a rougher bound where that
 /// is below `enough`.
 pub(super) fn looks(root: &Value, extent: Extent, value: &Value, enough: u64) -> u64 {
-    if let Some(bound) = extent.0.map(|size| size.saturating_mul(parts(value))).filter(|bound| *bound <= enough) {
+    if let Some(bound) =
+        extent.0.map(|size| size.saturating_mul(parts(value))).filter(|bound| *bound <= enough)
+    {
         return bound;
     }
-    let mut count = Count { root, known: HashMap::new(), steps: 0 };
+    let mut count = Count { root, known: HashMap::new(), plain: HashMap::new(), steps: 0 };
     count.of(root, value).unwrap_or(u64::MAX)
 }
 
@@ -71,6 +73,7 @@ pub(super) fn looks(root: &Value, extent: Extent, value: &Value, enough: u64) ->
 struct Count<'s> {
     root: &'s Value,
     known: HashMap<(*const Value, *const Value), u64>,
+    plain: HashMap<*const Value, u64>,
     steps: u64,
 }
 
@@ -80,6 +83,9 @@ impl<'s> Count<'s> {
         if self.steps > MOST {
             return None;
         }
+        if !value.is_object() && !value.is_array() {
+            return self.of_plain(schema);
+        }
         let pair = (ptr::from_ref(value), ptr::from_ref(schema));
         if let Some(known) = self.known.get(&pair) {
             return Some(*known);
@@ -88,24 +94,30 @@ impl<'s> Count<'s> {
         for part in in_place(self.root, schema) {
             looks = looks.saturating_add(self.of(part, value)?);
         }
-        match value {
-            Value::Object(fields) => {
-                for (name, inside) in fields {
-                    for part in field(schema, name) {
-                        looks = looks.saturating_add(self.of(part, inside)?);
-                    }
-                }
+        for (name, inside) in value.as_object().into_iter().flatten() {
+            for part in field(schema, name) {
+                looks = looks.saturating_add(self.of(part, inside)?);
             }
-            Value::Array(items) => {
-                for (place, inside) in items.iter().enumerate() {
-                    for part in item(schema, place) {
-                        looks = looks.saturating_add(self.of(part, inside)?);
-                    }
-                }
+        }
+        for (place, inside) in value.as_array().into_iter().flatten().enumerate() {
+            for part in item(schema, place) {
+                looks = looks.saturating_add(self.of(part, inside)?);
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Some(looks),
         }
         self.known.insert(pair, looks);
+        Some(looks)
+    }
+
+    /// Of a value that has nothing inside.
+    fn of_plain(&mut self, schema: &'s Value) -> Option<u64> {
+        if let Some(known) = self.plain.get(&ptr::from_ref(schema)) {
+            return Some(*known);
+        }
+        let mut looks = 1u64;
+        for part in in_place(self.root, schema) {
+            looks = looks.saturating_add(self.of(part, &Value::Null)?);
+        }
+        self.plain.insert(ptr::from_ref(schema), looks);
         Some(looks)
     }
 }
@@ -132,7 +144,10 @@ mod tests {
 
     #[test]
     fn what_has_an_end_has_an_extent() {
-        assert_eq!(Extent::of(&json!({"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {}}})), Extent(Some(4)));
+        assert_eq!(
+            Extent::of(&json!({"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {}}})),
+            Extent(Some(4))
+        );
         assert_eq!(Extent::of(&json!({"properties": {"a": {"$ref": "#"}}})), Extent(None));
         let flat = json!({"items": {}});
         assert_eq!(looks(&flat, Extent::of(&flat), &json!(vec![1; 10]), 0), 11);

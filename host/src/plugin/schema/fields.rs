@@ -4,25 +4,25 @@ use serde_json::Value;
 
 use super::places::token;
 
-/// Names by which callers try to say how a call is done, which no input decides.
+/// Names by which callers try to say how a call is done, which no input decides; as `plain` leaves them.
 const STEERING: &[&str] = &[
     "approve",
     "approved",
     "background",
     "confirm",
     "confirmed",
-    "dry_run",
+    "dryrun",
     "force",
-    "idempotency_key",
-    "max_retries",
+    "idempotencykey",
+    "maxretries",
     "preview",
     "retries",
     "retry",
     "rollback",
     "simulate",
-    "skip_confirmation",
+    "skipconfirmation",
     "timeout",
-    "timeout_ms",
+    "timeoutms",
     "yes",
 ];
 
@@ -72,7 +72,7 @@ impl<'a> Meant<'a> {
         let closest = known.iter().copied().min_by_key(|known| distance(&plain, known));
         match closest.filter(|known| distance(&plain, known) <= bearable(&plain, known)) {
             Some(field) => Self::Field(field),
-            None if plain.starts_with(OURS) || STEERING.iter().any(|word| self::plain(word) == plain) => {
+            None if plain.starts_with(OURS) || STEERING.contains(&plain.as_str()) => {
                 Self::Steering
             }
             None => Self::Nothing,

@@ -1,6 +1,8 @@
 //! Finding one's way in a schema: what lies inside, what a reference means, what applies at a place of the value.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -109,7 +111,7 @@ fn spread<'s>(root: &'s Value, schemas: Vec<&'s Value>) -> Vec<&'s Value> {
     let mut waiting = schemas;
     let mut found = Vec::new();
     while let Some(schema) = waiting.pop() {
-        if seen.insert(std::ptr::from_ref(schema)) {
+        if seen.insert(ptr::from_ref(schema)) {
             found.push(schema);
             waiting.extend(in_place(root, schema));
         }
@@ -142,8 +144,10 @@ pub(super) fn field<'s>(schema: &'s Value, name: &str) -> Vec<&'s Value> {
     if let Some(known) = schema.get("properties").and_then(|all| all.get(name)) {
         return vec![known];
     }
-    let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(|all| all.values());
-    let rest = ["additionalProperties", "unevaluatedProperties"].iter().filter_map(|keyword| schema.get(*keyword));
+    let patterns =
+        schema.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(|all| all.values());
+    let rest =
+        ["additionalProperties", "unevaluatedProperties"].iter().filter_map(|keyword| schema.get(*keyword));
     patterns.chain(rest).collect()
 }
 
@@ -182,8 +186,12 @@ pub(super) fn reached<'s>(root: &'s Value, keyword_path: &str) -> Vec<&'s Value>
 
 /// The names of the fields that any schema at this place knows.
 pub(super) fn known_fields<'s>(root: &'s Value, pointer: &str) -> Vec<&'s str> {
+    named_by(&schemas_at(root, pointer))
+}
+
+fn named_by<'s>(schemas: &[&'s Value]) -> Vec<&'s str> {
     let mut names = Vec::new();
-    for schema in schemas_at(root, pointer) {
+    for schema in schemas {
         let properties = schema.get("properties").and_then(Value::as_object);
         names.extend(properties.into_iter().flat_map(|all| all.keys()).map(String::as_str));
         let required = schema.get("required").and_then(Value::as_array);
@@ -192,6 +200,35 @@ pub(super) fn known_fields<'s>(root: &'s Value, pointer: &str) -> Vec<&'s str> {
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// Known fields, found out once for all places that the same schemas speak of: a list has many.
+#[derive(Debug)]
+pub(super) struct Known<'s> {
+    root: &'s Value,
+    parents: HashMap<String, Vec<&'s Value>>,
+    names: HashMap<Vec<*const Value>, Rc<[&'s str]>>,
+}
+
+impl<'s> Known<'s> {
+    /// Knows nothing yet.
+    pub(super) fn new(root: &'s Value) -> Self {
+        Self { root, parents: HashMap::new(), names: HashMap::new() }
+    }
+
+    /// The names of the fields that any schema at this place knows.
+    pub(super) fn fields(&mut self, pointer: &str) -> Rc<[&'s str]> {
+        let Some((parent, token)) = pointer.rsplit_once('/') else { return known_fields(self.root, pointer).into() };
+        let root = self.root;
+        if !self.parents.contains_key(parent) {
+            self.parents.insert(parent.to_owned(), schemas_at(root, parent));
+        }
+        let parents = self.parents.get(parent).map(Vec::as_slice).unwrap_or_default();
+        let name = token.replace("~1", "/").replace("~0", "~");
+        let here: Vec<&Value> = parents.iter().flat_map(|schema| child(schema, &name)).collect();
+        let key = here.iter().map(|schema| ptr::from_ref(*schema)).collect();
+        Rc::clone(self.names.entry(key).or_insert_with(|| named_by(&spread(root, here)).into()))
+    }
 }
 
 #[cfg(test)]

@@ -181,10 +181,13 @@ impl Effects {
         outcome
     }
 
-    /// Takes back an effect whose intent was never written: it was not sent.
-    pub(crate) fn unwritten(&self, ordinal: u32, ended: Ended) {
+    /// Takes back an effect whose intent nobody can vouch for: it was not sent, and where the intent was written
+    /// after all, the end of the attempt says so.
+    pub(crate) fn unwritten(&self, ordinal: u32, ended: Ended, at: Timestamp) {
         let mut inner = self.lock();
         inner.effects.retain(|effect| effect.ordinal != ordinal);
+        let state = EffectState::NotSent;
+        inner.outcomes.push(Outcome { attempt: self.attempt, ordinal, state, status: None, at });
         inner.stopped.get_or_insert(ended);
     }
 

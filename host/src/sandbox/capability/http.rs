@@ -211,7 +211,7 @@ impl Inner {
             Ok(false) => Ended::StoreFailed("another process has taken the run over".to_owned()),
             Err(failure) => Ended::StoreFailed(failure.to_string()),
         };
-        task.effects.unwritten(ordinal, ended.clone());
+        task.effects.unwritten(ordinal, ended.clone(), self.clock.now());
         Err(ended)
     }
 

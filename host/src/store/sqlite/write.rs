@@ -1,13 +1,13 @@
 //! The writes of calls, each applied inside the transaction of its group.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::super::{Decided, End, Journal, KeyLife, NewAttempt, NewRun, Outcome, Pending, Reserved, Take};
 use super::SqliteStore;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
 use crate::model::id::RunId;
-use crate::model::reply::Stored;
+use crate::model::reply::{Stored, Usage};
 use crate::model::run::Lease;
 use crate::model::state::{Event, RunState};
 
@@ -38,9 +38,13 @@ impl Journal for SqliteStore {
             if taken == 0 {
                 return Ok(None);
             }
-            append(tx, take.lease.run, take.event, take.at, None)?;
+            insert_event(tx, next, take.event, take.at, None)?;
             if let Some(attempt) = take.attempt {
-                insert_attempt(tx, take.lease.run, attempt)?;
+                insert_attempt(tx, take.lease.run, attempt, None)?;
+                tx.prepare_cached(
+                    "UPDATE step SET attempts = ?3, state = 'running' WHERE run = ?1 AND step = ?2",
+                )?
+                .execute(params![take.lease.run.bytes(), STEP, attempt.attempt])?;
             }
             Ok(Some(next))
         })
@@ -78,13 +82,9 @@ impl Journal for SqliteStore {
 
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
         self.writer.submit(move |tx| {
-            let settled = tx
-                .prepare_cached(
-                    "UPDATE run SET state = ?3, lease = lease + 1, ended = ?4, rearms = ?5
-                     WHERE id = ?1 AND lease = ?2 AND state = 'running'",
-                )?
-                .execute(params![lease.run.bytes(), number(lease), end.state.word(), end.at.0, end.rearms])?;
-            if settled == 0 {
+            let last =
+                Last { state: end.state, event: end.event, rearms: end.rearms, life: end.life, at: end.at };
+            if !end_run(tx, lease, last, None)? {
                 return Ok(false);
             }
             for outcome in &end.outcomes {
@@ -92,33 +92,19 @@ impl Journal for SqliteStore {
             }
             end_attempt(tx, lease.run, &end)?;
             end_step(tx, lease.run, end.state, &end.stored, &end.word)?;
-            append(tx, lease.run, end.event, end.at, None)?;
-            end_key(tx, lease.run, end.state, end.life, end.at)?;
             Ok(true)
         })
     }
 
     fn decide(&self, decided: Decided) -> Pending<bool> {
         self.writer.submit(move |tx| {
-            let run = decided.lease.run;
-            let written = tx
-                .prepare_cached(
-                    "UPDATE run SET state = ?3, lease = lease + 1, ended = ?4, rearms = ?5 WHERE id = ?1 AND lease = ?2",
-                )?
-                .execute(params![
-                    run.bytes(),
-                    number(decided.lease),
-                    decided.state.word(),
-                    decided.at.0,
-                    decided.rearms
-                ])?;
-            if written == 0 {
+            let Decided { lease, event, state, rearms, life, at, .. } = decided;
+            let last = Last { state, event, rearms, life, at };
+            if !end_run(tx, lease, last, Some(&decided.by))? {
                 return Ok(false);
             }
-            close_effects(tx, run, decided.open_effects, decided.at)?;
-            end_step(tx, run, decided.state, &decided.stored, &decided.word)?;
-            append(tx, run, decided.event, decided.at, Some(&decided.by))?;
-            end_key(tx, run, decided.state, decided.life, decided.at)?;
+            close_effects(tx, lease.run, decided.open_effects, at)?;
+            end_step(tx, lease.run, state, &decided.stored, &decided.word)?;
             Ok(true)
         })
     }
@@ -144,11 +130,22 @@ impl Journal for SqliteStore {
     }
 }
 
+/// Makes a run, under way or whole. What is written once is written in one statement: this is the hot path.
 fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Result<Reserved> {
     let id = new.run.bytes();
     let scope = new.key.as_ref().map(|key| key.scope(&new.caller));
-    if !wins_key(tx, new)? {
-        return Ok(Reserved::Lost);
+    if let (Some(key), Some(scope)) = (&new.key, scope) {
+        let (expires, guarded) = end.map_or((None, None), |end| key_end(end.state, end.life, end.at));
+        let won = tx
+            .prepare_cached(
+                "INSERT INTO key (scope, text, run, action, expires, guarded) VALUES (?1, ?2, ?3, ?4, ?6, ?7)
+                 ON CONFLICT (scope) DO UPDATE SET run = ?3, action = ?4, expires = ?6, guarded = ?7
+                 WHERE guarded < ?5",
+            )?
+            .execute(params![scope.0, key.as_str(), id, new.action.0, new.attempt.at.0, expires, guarded])?;
+        if won == 0 {
+            return Ok(Reserved::Lost);
+        }
     }
     let state = end.map_or(RunState::Running, |end| end.state);
     let number = if end.is_some() { FIRST + 1 } else { FIRST };
@@ -168,6 +165,17 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
         end.is_some_and(|end| end.rearms),
         scope.map(|scope| scope.0),
     ])?;
+    insert_step(tx, new, end, state)?;
+    insert_attempt(tx, new.run, new.attempt, end)?;
+    insert_event(tx, Lease { run: new.run, number: FIRST }, Event::Began, new.attempt.at, None)?;
+    let lease = Lease { run: new.run, number };
+    if let Some(end) = end {
+        insert_event(tx, lease, end.event, end.at, None)?;
+    }
+    Ok(Reserved::Won(lease))
+}
+
+fn insert_step(tx: &Connection, new: &NewRun, end: Option<&End>, state: RunState) -> rusqlite::Result<()> {
     tx.prepare_cached("INSERT INTO payload (input, ok, body) VALUES (?1, ?2, ?3)")?.execute(params![
         new.input,
         end.map(|end| end.stored.ok),
@@ -176,53 +184,93 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
     let payload = tx.last_insert_rowid();
     tx.prepare_cached(
         "INSERT INTO step (run, step, tool, action, repeat, state, attempts, word, payload)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
     .execute(params![
-        id,
+        new.run.bytes(),
         STEP,
         new.tool.to_string(),
         new.action.0,
         new.repeat.word(),
         state.step_word(),
+        new.attempt.attempt,
         end.map(|end| &end.word),
         payload
     ])?;
-    append_first(tx, new)?;
-    insert_attempt(tx, new.run, new.attempt)?;
-    if let Some(end) = end {
-        end_attempt(tx, new.run, end)?;
-        append(tx, new.run, end.event, end.at, None)?;
-        end_key(tx, new.run, end.state, end.life, end.at)?;
-    }
-    Ok(Reserved::Won(Lease { run: new.run, number }))
-}
-
-/// Whether the run has its key from now on: nobody else does, or it needs none.
-fn wins_key(tx: &Connection, new: &NewRun) -> rusqlite::Result<bool> {
-    let Some(key) = &new.key else { return Ok(true) };
-    let won = tx
-        .prepare_cached(
-            "INSERT INTO key (scope, text, run, action) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (scope) DO UPDATE SET run = ?3, action = ?4, expires = NULL, guarded = NULL
-             WHERE guarded < ?5",
-        )?
-        .execute(params![
-            key.scope(&new.caller).0,
-            key.as_str(),
-            new.run.bytes(),
-            new.action.0,
-            new.attempt.at.0
-        ])?;
-    Ok(won == 1)
-}
-
-fn insert_attempt(tx: &Connection, run: RunId, attempt: NewAttempt) -> rusqlite::Result<()> {
-    tx.prepare_cached("INSERT INTO attempt (run, step, attempt, plugin, began) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![run.bytes(), STEP, attempt.attempt, attempt.plugin.0, attempt.at.0])?;
-    tx.prepare_cached("UPDATE step SET attempts = ?3, state = 'running' WHERE run = ?1 AND step = ?2")?
-        .execute(params![run.bytes(), STEP, attempt.attempt])?;
     Ok(())
+}
+
+fn insert_attempt(
+    tx: &Connection,
+    run: RunId,
+    attempt: NewAttempt,
+    end: Option<&End>,
+) -> rusqlite::Result<()> {
+    let usage = end.map(|end| end.usage).unwrap_or_default();
+    tx.prepare_cached(
+        "INSERT INTO attempt (run, step, attempt, plugin, began, ended, word, fuel, memory, effects, millis, log)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?
+    .execute(params![
+        run.bytes(),
+        STEP,
+        attempt.attempt,
+        attempt.plugin.0,
+        attempt.at.0,
+        end.map(|end| end.at.0),
+        end.map(|end| &end.word),
+        usage.fuel.cast_signed(),
+        usage.memory.cast_signed(),
+        usage.effects,
+        millis(usage),
+        end.map_or("", |end| &end.log),
+    ])?;
+    Ok(())
+}
+
+/// Every event raises the lease by one, so that the lease is the event's number too.
+fn insert_event(
+    tx: &Connection,
+    lease: Lease,
+    event: Event,
+    at: Timestamp,
+    by: Option<&str>,
+) -> rusqlite::Result<()> {
+    tx.prepare_cached("INSERT INTO event (run, number, at, event, person) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![lease.run.bytes(), number(lease), at.0, event.word(), by])?;
+    Ok(())
+}
+
+/// Where a run is left.
+#[derive(Clone, Copy)]
+struct Last {
+    state: RunState,
+    event: Event,
+    rearms: bool,
+    life: KeyLife,
+    at: Timestamp,
+}
+
+/// Leaves the run in its state, and its key with its time; nothing where the lease is lost.
+fn end_run(tx: &Connection, lease: Lease, last: Last, by: Option<&str>) -> rusqlite::Result<bool> {
+    let next = Lease { run: lease.run, number: lease.number + 1 };
+    let scope = tx
+        .prepare_cached(
+            "UPDATE run SET state = ?3, lease = ?4, ended = ?5, rearms = ?6 WHERE id = ?1 AND lease = ?2 RETURNING key",
+        )?
+        .query_row(
+            params![lease.run.bytes(), number(lease), last.state.word(), number(next), last.at.0, last.rearms],
+            |row| row.get::<_, Option<[u8; 32]>>(0),
+        )
+        .optional()?;
+    let Some(scope) = scope else { return Ok(false) };
+    insert_event(tx, next, last.event, last.at, by)?;
+    if let Some(scope) = scope {
+        let (expires, guarded) = key_end(last.state, last.life, last.at);
+        tx.prepare_cached("UPDATE key SET expires = ?3, guarded = ?4 WHERE scope = ?1 AND run = ?2")?
+            .execute(params![scope, lease.run.bytes(), expires, guarded])?;
+    }
+    Ok(true)
 }
 
 fn end_attempt(tx: &Connection, run: RunId, end: &End) -> rusqlite::Result<()> {
@@ -239,7 +287,7 @@ fn end_attempt(tx: &Connection, run: RunId, end: &End) -> rusqlite::Result<()> {
         end.usage.fuel.cast_signed(),
         end.usage.memory.cast_signed(),
         end.usage.effects,
-        i64::try_from(end.usage.time.as_millis()).unwrap_or(i64::MAX),
+        millis(end.usage),
         end.log,
     ])?;
     Ok(())
@@ -266,20 +314,10 @@ fn end_step(
 }
 
 /// The key's time runs from the end of its run, and never while a run is open.
-fn end_key(
-    tx: &Connection,
-    run: RunId,
-    state: RunState,
-    life: KeyLife,
-    at: Timestamp,
-) -> rusqlite::Result<()> {
+fn key_end(state: RunState, life: KeyLife, at: Timestamp) -> (Option<i64>, Option<i64>) {
     let expires = state.ended().then(|| at.plus(life.keep));
     let guarded = expires.map(|expires| expires.plus(life.guard));
-    tx.prepare_cached(
-        "UPDATE key SET expires = ?2, guarded = ?3 WHERE scope = (SELECT key FROM run WHERE id = ?1) AND run = ?1",
-    )?
-    .execute(params![run.bytes(), expires.map(|at| at.0), guarded.map(|at| at.0)])?;
-    Ok(())
+    (expires.map(|at| at.0), guarded.map(|at| at.0))
 }
 
 fn update_effect(tx: &Connection, run: RunId, outcome: &Outcome) -> rusqlite::Result<()> {
@@ -305,27 +343,10 @@ fn close_effects(tx: &Connection, run: RunId, state: EffectState, at: Timestamp)
     Ok(())
 }
 
-fn append_first(tx: &Connection, new: &NewRun) -> rusqlite::Result<()> {
-    tx.prepare_cached("INSERT INTO event (run, number, at, event) VALUES (?1, 1, ?2, ?3)")?
-        .execute(params![new.run.bytes(), new.attempt.at.0, Event::Began.word()])?;
-    Ok(())
-}
-
-fn append(
-    tx: &Connection,
-    run: RunId,
-    event: Event,
-    at: Timestamp,
-    by: Option<&str>,
-) -> rusqlite::Result<()> {
-    tx.prepare_cached(
-        "INSERT INTO event (run, number, at, event, person)
-         SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4 FROM event WHERE run = ?1",
-    )?
-    .execute(params![run.bytes(), at.0, event.word(), by])?;
-    Ok(())
-}
-
 fn number(lease: Lease) -> i64 {
     lease.number.cast_signed()
+}
+
+fn millis(usage: Usage) -> i64 {
+    i64::try_from(usage.time.as_millis()).unwrap_or(i64::MAX)
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -20,6 +22,7 @@ const MOST: usize = 1024;
 pub(super) struct Writer {
     jobs: Option<Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
+    commits: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for Writer {
@@ -31,10 +34,16 @@ impl fmt::Debug for Writer {
 impl Writer {
     pub(super) fn start(connection: Connection, gate: File, file: PathBuf) -> io::Result<Self> {
         let (jobs, queue) = channel();
-        let thread = std::thread::Builder::new()
-            .name("store".to_owned())
-            .spawn(move || Group { connection, gate, file }.serve(&queue))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        let commits = Arc::<AtomicU64>::default();
+        let group = Group { connection, gate, file, commits: Arc::clone(&commits) };
+        let thread =
+            std::thread::Builder::new().name("store".to_owned()).spawn(move || group.serve(&queue))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), commits })
+    }
+
+    /// Groups made durable so far.
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
     }
 
     /// Submits a write now; the future is ready once it is durable. `apply` may be run again where the group
@@ -91,6 +100,7 @@ struct Group {
     connection: Connection,
     gate: File,
     file: PathBuf,
+    commits: Arc<AtomicU64>,
 }
 
 impl Group {
@@ -153,6 +163,7 @@ impl Group {
             }
         }
         self.connection.prepare_cached("COMMIT")?.execute([])?;
+        self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

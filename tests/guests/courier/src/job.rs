@@ -16,7 +16,8 @@ pub(crate) struct Job {
     url: String,
     #[serde(default)]
     headers: Vec<(String, String)>,
-    /// `{now}` stands for the wall clock in nanoseconds, `{random}` for eight random bytes.
+    /// `{now}` stands for the wall clock in nanoseconds, `{random}` for eight random bytes, `{attempt}` for the
+    /// number of the attempt.
     #[serde(default)]
     body: String,
     timeout_ms: Option<u64>,
@@ -82,7 +83,7 @@ impl Job {
         }
         let mut answer = Answer::default();
         for _ in 0..self.times {
-            answer = match self.request()?.send() {
+            answer = match self.request(context)?.send() {
                 Ok(response) if self.any_answer => Answer::from(response),
                 Ok(response) => Answer::from(response.ok()?),
                 Err(error) if self.any_answer => Answer { body: format!("{error:?}"), ..Answer::default() },
@@ -95,8 +96,8 @@ impl Job {
         }
     }
 
-    fn request(&self) -> Result<Request, ToolError> {
-        let mut body = self.body.clone();
+    fn request(&self, context: &Context) -> Result<Request, ToolError> {
+        let mut body = self.body.replace("{attempt}", &context.attempt.to_string());
         if body.contains("{now}") {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
             body = body.replace("{now}", &now.as_nanos().to_string());

@@ -1,4 +1,5 @@
 //! One error of the validator as one sentence: what is expected, what came, an example.
+#![expect(clippy::wildcard_enum_match_arm, reason = "kinds of errors are worded in groups, the rest together")]
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
@@ -50,7 +51,12 @@ impl<'s> Diagnosis<'s> {
             .map(|(place, part)| {
                 wanted(self.root, part).unwrap_or_else(|| format!("alternative {} of the schema", place + 1))
             })
-            .collect();
+            .fold(Vec::new(), |mut words, word| {
+                if !words.contains(&word) {
+                    words.push(word);
+                }
+                words
+            });
         let came = self.quote.came(error.instance());
         format!("must be {} and is {came}{}", either(&words), for_example(example(schema)))
     }

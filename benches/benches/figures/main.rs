@@ -1,0 +1,77 @@
+//! The figures that the project promises, each with its target and what stands beside it in the same run.
+//!
+//! `cargo bench -p airlock-benches --bench figures -- P3` measures one of them alone; `--quick` makes all of them short.
+
+mod ceiling;
+mod fairness;
+mod killed;
+mod latency;
+mod overhead;
+mod sandbox;
+mod throughput;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use airlock_benches::desk::Desk;
+use airlock_benches::place::Place;
+use airlock_benches::{figure, machine};
+use tokio::runtime::Runtime;
+
+/// What the measures run with.
+struct Bench {
+    runtime: Runtime,
+    disk: PathBuf,
+    desk: Desk,
+    quick: bool,
+}
+
+impl Bench {
+    /// So many repetitions; a twentieth where it is to be quick.
+    fn count(&self, usual: usize) -> usize {
+        if self.quick { usual.div_ceil(20) } else { usual }
+    }
+
+    /// A world for a host, on the disk that is measured.
+    fn place(&self) -> Place {
+        Place::new(&self.disk, &self.desk.url)
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, config, url] = arguments.as_slice()
+        && first == killed::CHILD
+    {
+        return killed::acknowledge(Path::new(config), url);
+    }
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let asked: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
+    let wanted = |name: &str| asked.is_empty() || asked.iter().any(|asked| name.eq_ignore_ascii_case(asked));
+
+    let disk = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    machine::print(&disk);
+    println!();
+    figure::header();
+    let runtime = Runtime::new().expect("a runtime starts");
+    let bench = Bench { runtime, disk, desk: Desk::start(), quick };
+    if wanted("P1") {
+        sandbox::measure(&bench);
+    }
+    if wanted("P2") {
+        overhead::measure(&bench);
+    }
+    if wanted("P3") {
+        let ceiling = ceiling::measure(&bench);
+        throughput::measure(&bench, &ceiling);
+        killed::measure(&bench);
+    }
+    if wanted("P4") {
+        latency::measure(&bench);
+    }
+    if wanted("P9") {
+        fairness::measure(&bench);
+    }
+    println!("\nload         {} (after the run)", machine::load());
+    ExitCode::SUCCESS
+}

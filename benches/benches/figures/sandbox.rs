@@ -1,0 +1,95 @@
+//! P1: a fresh sandbox for every call, every limit on, 1 KB in and out.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlock::model::classify::Ended;
+use airlock::model::clock::{Clock as _, SystemClock};
+use airlock_benches::bare::Bare;
+use airlock_benches::figure::Figure;
+use airlock_benches::forgetful::Forgetful;
+use airlock_benches::load::{self, kilobyte};
+use airlock_benches::samples::{Samples, micros};
+use airlock_benches::sandbox::Sandbox;
+use airlock_tests::guests;
+use serde_json::json;
+
+use crate::Bench;
+
+/// Calls that warm the pool and the caches before the first that counts.
+const WARM: usize = 500;
+
+pub(crate) fn measure(bench: &Bench) {
+    let count = bench.count(10_000);
+    let input = json!({ "text": kilobyte() }).to_string();
+    let bare = bench.runtime.block_on(bare(count, input.clone()));
+    let engine = bench.runtime.block_on(engine(count, input));
+    let host = bench.runtime.block_on(host(bench, count));
+
+    let floor = micros(bare.p50());
+    Figure::new("P1", "wasmtime alone, fresh instance, no limits, p50", floor, "µs").print();
+    Figure::new("P1", "fresh sandbox at the engine, p50", micros(engine.p50()), "µs")
+        .at_most(20.0)
+        .beside("wasmtime alone", floor)
+        .note(format!("p99 {:.1} µs", micros(engine.p99())))
+        .print();
+    Figure::new("P1", "call through the host, without a store, p50", micros(host.p50()), "µs")
+        .at_most(60.0)
+        .beside("at the engine", micros(engine.p50()))
+        .note(format!("p99 {:.1} µs", micros(host.p99())))
+        .print();
+}
+
+async fn bare(count: usize, input: String) -> Samples {
+    let bare = Bare::compile(Path::new(guests::ECHO)).expect("the component is a plugin");
+    let clock = SystemClock::start();
+    let mut times = Vec::new();
+    for _ in 0..WARM + count {
+        let start = clock.steady();
+        let data = bare.call("echo", &input).await.expect("the guest replies");
+        times.push(clock.steady() - start);
+        assert_eq!(data.len(), input.len(), "the guest gives back what it got");
+    }
+    measured(times)
+}
+
+/// From a task like those that serve doors, so that no time is counted that waits for another thread to begin.
+async fn engine(count: usize, input: String) -> Samples {
+    let sandbox = Sandbox::start(Path::new(guests::ECHO));
+    let task = tokio::spawn(async move {
+        let clock = SystemClock::start();
+        let mut times = Vec::new();
+        for _ in 0..WARM + count {
+            let start = clock.steady();
+            let finished = sandbox.attempt("echo", &input).await;
+            times.push(clock.steady() - start);
+            assert!(matches!(finished.ended, Ended::Replied(_)), "{:?}", finished.ended);
+        }
+        measured(times)
+    });
+    task.await.expect("no attempt panics")
+}
+
+async fn host(bench: &Bench, count: usize) -> Samples {
+    let place = bench.place();
+    let host = place.open_on(Arc::new(Forgetful)).await;
+    let call = load::request("first", "echo.echo", &json!({ "text": kilobyte() }));
+    let task = tokio::spawn(async move {
+        let clock = SystemClock::start();
+        let mut times = Vec::new();
+        for _ in 0..WARM + count {
+            let call = call.clone();
+            let start = clock.steady();
+            let reply = host.call(call).await;
+            times.push(clock.steady() - start);
+            assert!(reply.ok(), "{:?}", reply.body);
+        }
+        measured(times)
+    });
+    task.await.expect("no call panics")
+}
+
+fn measured(mut times: Vec<Duration>) -> Samples {
+    Samples::of(times.split_off(WARM))
+}

@@ -1,0 +1,291 @@
+#!/usr/bin/env bash
+# A story in twelve scenes: a support desk's tools, run by Airlock, while the desk and the host go wrong. The desk is
+# a small real server that counts what really happened; its counts are the judge. Every command that is shown is run
+# as it stands, and what was not as the story says ends it with a word and with 1.
+#
+# The programs can be named: AIRLOCK, DESK_BACKEND, and DESK_PLUGIN for the component.
+
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+
+built=${CARGO_TARGET_DIR:-target}/release
+AIRLOCK=${AIRLOCK:-$built/airlock}
+DESK_BACKEND=${DESK_BACKEND:-$built/desk-backend}
+DESK_PLUGIN=${DESK_PLUGIN:-target/plugins/components/desk.wasm}
+for file in "$AIRLOCK" "$DESK_BACKEND" "$DESK_PLUGIN"; do
+    [ -f "$file" ] || { echo "demo: $file is not built; run: make demo" >&2; exit 1; }
+done
+AIRLOCK=$(realpath "$AIRLOCK")
+DESK_BACKEND=$(realpath "$DESK_BACKEND")
+DESK_PLUGIN=$(realpath "$DESK_PLUGIN")
+
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+    bold=$'\e[1m' dim=$'\e[2m' green=$'\e[32m' plain=$'\e[0m'
+    export CLICOLOR_FORCE=1 # what the host says goes through this script to the same terminal
+else
+    bold='' dim='' green='' plain=''
+fi
+
+place=$(mktemp -d "${TMPDIR:-/tmp}/airlock-demo.XXXXXX")
+desk_pid='' host_pid=''
+
+# Ends what this script started, and nothing else.
+clean_up() {
+    local pid
+    for pid in $desk_pid $host_pid; do
+        kill -9 "$pid" 2>/dev/null || true
+        { wait "$pid"; } 2>/dev/null || true
+    done
+    rm -rf "$place"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+trap 'exit 141' PIPE
+
+failed() {
+    printf '\ndemo: not as told: %s\n' "$*" >&2
+    exit 1
+}
+
+scene=0
+scene() {
+    scene=$((scene + 1))
+    printf '\n%s%d. %s%s\n' "$bold" "$scene" "$1" "$plain"
+}
+
+# What happens, in words.
+say() { printf '%s\n' "$@"; }
+
+# A command as a person types it.
+typed() {
+    printf '%s\n' "$*" >>typed.txt
+    printf '\n  %s$' "$dim"
+    local word
+    for word in "$@"; do
+        case $word in
+            *[!A-Za-z0-9_./:=-]*) printf " '%s'" "$word" ;;
+            *) printf ' %s' "$word" ;;
+        esac
+    done
+    [ -z "$only" ] || printf " | sed -n '%s'" "$only"
+    printf '%s\n' "$plain"
+}
+
+# How many of the commands so far are like this.
+calls() { grep -c -- "$1" typed.txt || true; }
+
+airlock() { "$AIRLOCK" "$@"; }
+
+# run EXIT COMMAND...: shows a command and all that it says, and insists on how it ends. $output keeps what it said;
+# where $only is set, it is what sed leaves of it.
+output='' only=''
+run() {
+    local wanted=$1 status=0
+    shift
+    typed "$@"
+    output=$("$@" 2>&1) || status=$?
+    [ -z "$only" ] || output=$(sed -n "$only" <<<"$output")
+    only=''
+    [ -z "$output" ] || printf '%s\n' "$output" | sed 's/^/  /'
+    [ "$status" = 0 ] || printf '  %s(exit %d)%s\n' "$dim" "$status" "$plain"
+    [ "$status" = "$wanted" ] || failed "\`$*\` was to end with $wanted and ended with $status"
+}
+
+# Insists that the last command said this.
+said() { case $output in *"$1"*) ;; *) failed "the answer does not say: $1" ;; esac }
+
+# desk METHOD PATH [BODY]: asks the desk itself, past the host.
+desk() {
+    local body=${3:-} answer
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
+    printf '%s %s HTTP/1.1\r\nHost: desk\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' \
+        "$1" "$2" "${#body}" "$body" >&3
+    answer=$(cat <&3)
+    exec 3>&-
+    printf '%s\n' "${answer#*$'\r\n\r\n'}"
+}
+
+# The desk does this to the next request to a place: once, and for certain.
+goes_wrong() { desk POST /faults "{\"path\":\"$1\",\"fault\":\"$2\"}" >/dev/null; }
+
+# count ROUTE requests|works: what really came to the desk, and what it really did.
+count() {
+    local counts
+    counts=$(desk GET /counts)
+    if [[ $counts =~ \"$1\":\{\"requests\":([0-9]+),\"works\":([0-9]+)\} ]]; then
+        if [ "$2" = requests ]; then echo "${BASH_REMATCH[1]}"; else echo "${BASH_REMATCH[2]}"; fi
+    else
+        echo 0
+    fi
+}
+
+# judged TICKETS MAILS: the desk's own word, and the story's.
+judged() {
+    local tickets mails
+    tickets=$(count 'POST /tickets' works)
+    mails=$(count 'POST /mails' works)
+    printf '\n  %sthe desk counts: tickets %d, mails %d%s\n' "$green" "$tickets" "$mails" "$plain"
+    [ "$tickets $mails" = "$1 $2" ] || failed "there were to be $1 tickets and $2 mails"
+}
+
+latest_run() { airlock runs --limit 1 --json | sed -E 's/.*"run":"([0-9A-Z]+)".*/\1/'; }
+
+# ------------------------------------------------------------------------------------------------------------------
+
+cd "$place"
+say "${bold}Airlock runs the tools that an AI agent calls: each in a sandbox, once, and with a record of what was done.$plain" \
+    "This is a support desk that has a bad day. The desk is a real server on this machine that counts what happened."
+
+scene "An operator sets up"
+say "A configuration, a folder for plugins, and the plugin: one WebAssembly file that holds three tools."
+run 0 airlock init
+run 0 cp "$DESK_PLUGIN" plugins/desk.wasm
+run 0 airlock tools
+said desk.send_mail
+
+scene "Nothing is granted unless it is written down"
+"$DESK_BACKEND" --token desk-token >desk.log &
+desk_pid=$!
+url=''
+for _ in {1..500}; do
+    url=$(head -n 1 desk.log)
+    [ -z "$url" ] || break
+    kill -0 "$desk_pid" 2>/dev/null || failed "the desk's backend does not start"
+    sleep 0.01
+done
+port=${url##*:}
+[ -n "$port" ] || failed "the desk's backend does not say where it is"
+say "The desk's server is at $url. The plugin gets its address, its token by name alone, and the requests that these" \
+    "lines name. The token stays with the host, which puts it into a request when that leaves for the desk."
+cat >>airlock.toml <<END
+
+[plugin.desk]
+config = { desk_url = "$url" }
+secrets = ["desk_token"]
+
+[[plugin.desk.http]]
+origin = "$url"
+methods = ["GET", "POST"]
+paths = ["/orders", "/orders/*", "/tickets", "/mails"]
+addresses = ["127.0.0.1"]
+
+[secrets]
+desk_token = { env = "DESK_TOKEN" }
+END
+export DESK_TOKEN=desk-token
+run 0 tail -n 13 airlock.toml
+
+scene "A look-up"
+say "Three customers fit: the answer lists them, so that the agent asks its user and does not guess."
+run 1 airlock call desk.find_order '{"name":"Li"}'
+said AMBIGUOUS_ORDER
+run 0 airlock call desk.find_order '{"order_id":"A-1002"}'
+said 'Li Na'
+
+scene "A ticket, asked for twice with one key"
+ticket='{"order_id":"A-1002","subject":"Lamp is broken","body":"It arrived in pieces."}'
+run 0 airlock call desk.create_ticket "$ticket" --key k1
+run 0 airlock call desk.create_ticket "$ticket" --key k1
+said 'nothing was run again'
+say "" "One key, one action: the second answer is the first one, from the host's own store. The desk heard nothing of it."
+judged 1 0
+
+scene "Input that the tool does not take"
+say "Every fault at once, in words that a model can act on. Nothing was run."
+run 1 airlock call desk.create_ticket '{"order":"A-1002","subject":"","body":7,"dry_run":true}'
+said 'for 5 reasons'
+judged 1 0
+
+scene "A mail that needs a person"
+say "A mail cannot be taken back: its tool is of risk L4, and the host wants a person's yes. Here nobody can be asked."
+mail='{"to":"na.li@example.com","subject":"Your lamp","body":"A new one is on its way."}'
+run 1 airlock call desk.send_mail "$mail" --key m1
+said NEEDS_PERSON
+judged 1 0
+
+scene "A mail whose answer is lost"
+say "The operator lets mails go out unasked. Then the desk sends the mail, and the line is cut before its answer comes."
+cat >>airlock.toml <<'END'
+
+[tools."desk.send_mail"]
+confirm = "none"
+END
+goes_wrong 'POST /mails' cut_after
+run 0 tail -n 2 airlock.toml
+run 1 airlock call desk.send_mail "$mail" --key m1
+said OUTCOME_UNKNOWN
+say "" "The host knows that a request left and that no answer came. It does not guess, and asked again it does not send again:"
+run 1 airlock call desk.send_mail "$mail" --key m1
+said 'nothing was run again'
+judged 1 1
+
+scene "A person finds out and decides"
+run_id=$(latest_run)
+say "The run waits. Its journal holds the request, written down before it left, and still open:"
+run 0 airlock runs --state suspended
+run 0 airlock runs "$run_id"
+said 'once    open'
+[[ $(desk GET /counts) =~ \"mail_id\":\"([^\"]+)\" ]] || failed "the desk has no mail"
+say "" "Somebody looks into the desk's outbox, finds ${BASH_REMATCH[1]}, and says so. That is the call's answer from then on:"
+run 0 airlock decide "$run_id" happened --data "{\"mail_id\":\"${BASH_REMATCH[1]}\",\"status\":\"queued\"}"
+run 0 airlock call desk.send_mail "$mail" --key m1
+said 'nothing was run again'
+judged 1 1
+
+scene "A ticket whose answer is lost"
+say "The same misfortune, but the desk takes a key with each ticket. The host makes that key, and it is the same in every" \
+    "attempt: so the caller may ask again with its own key, and the desk gives the ticket that it has."
+goes_wrong 'POST /tickets' cut_after
+second='{"order_id":"A-1003","subject":"Refund","body":"Paid twice."}'
+run 1 airlock call desk.create_ticket "$second" --key k2
+said OUTCOME_UNKNOWN
+run 0 airlock call desk.create_ticket "$second" --key k2
+said T-1002
+judged 2 1
+
+scene "The host is killed in the middle"
+say "The desk opens the ticket and then says nothing. While the host waits for the answer, kill -9."
+goes_wrong 'POST /tickets' hang_after
+third='{"order_id":"A-1004","subject":"Wrong colour","body":"Blue, not red."}'
+typed airlock call desk.create_ticket "$third" --key k3
+"$AIRLOCK" call desk.create_ticket "$third" --key k3 >killed.log 2>&1 </dev/null &
+host_pid=$!
+for _ in {1..1500}; do
+    [ "$(count 'POST /tickets' works)" != 3 ] || break
+    kill -0 "$host_pid" 2>/dev/null || failed "the host ended before it was killed: $(cat killed.log)"
+    sleep 0.01
+done
+typed kill -9 "$host_pid"
+kill -9 "$host_pid"
+{ wait "$host_pid"; } 2>/dev/null || true
+host_pid=''
+say "" "Asked again, a fresh host finds the dead one's run, sees that a ticket may be there, and asks the desk with the same key:"
+run 0 airlock call desk.create_ticket "$third" --key k3
+said T-1003
+only='/^attempts/,$p' run 0 airlock runs "$(latest_run)"
+said 'taken over from a process that is gone'
+judged 3 1
+
+scene "A plugin turns to a place that nobody granted"
+say "Somebody changes the desk's address in the plugin's configuration. It is the same server under another name, and no" \
+    "grant names it: the request does not leave, and neither does the token."
+sed -i.before "s|desk_url = \"$url\"|desk_url = \"http://localhost:$port\"|" airlock.toml
+before=$(count 'GET /orders/A-1003' requests)
+run 1 airlock call desk.find_order '{"order_id":"A-1003"}'
+said REQUEST_REFUSED
+say "" "The caller is told the rule. The operator finds the line that would allow it in the run's log:"
+only='/host: refused/p' run 0 airlock runs "$(latest_run)"
+said 'would allow it'
+[ "$(count 'GET /orders/A-1003' requests)" = "$before" ] || failed "a request came to the desk all the same"
+
+scene "What really happened"
+row() { printf '  %-24s %16s %20s %12s\n' "$@"; }
+row '' 'asked by callers' 'requests at the desk' 'done by it'
+row 'tickets k1, k2 and k3' "$(calls '--key k')" "$(count 'POST /tickets' requests)" "$(count 'POST /tickets' works)"
+row 'the mail m1' "$(calls '--key m1')" "$(count 'POST /mails' requests)" "$(count 'POST /mails' works)"
+row 'what was not granted' 1 "$(count 'GET /orders/A-1003' requests)" "$(count 'GET /orders/A-1003' works)"
+judged 3 1
+say "" "Three tickets and one mail were wanted, and three tickets and one mail there are: through two cut lines and one dead host."

@@ -1,0 +1,152 @@
+//! What the child process does: it opens a host, says that it is ready, waits for the word, and does its jobs.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlock::config::Config;
+use airlock::host::{Decision, Host, Request, Seams};
+use airlock::model::clock::SystemClock;
+use airlock::model::id::ProcessId;
+use airlock::sandbox::capability::http::SystemResolver;
+use airlock::store::SqliteStore;
+use airlock::store::sqlite::Durability;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::halting::{Halting, Points, tell};
+use crate::world;
+
+/// Bounds the life of a child whose parent has forgotten it; no job takes nearly so long.
+const LONGEST_LIFE: Duration = Duration::from_secs(60);
+
+/// All that a child is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Order {
+    /// The configuration.
+    pub config: PathBuf,
+    /// What tells it from the other processes of its world.
+    pub process: u8,
+    /// How safe its commits are when the power fails.
+    pub disk: Disk,
+    /// The point at which it halts, where it does.
+    pub halt: Option<String>,
+    /// What it does, in order, once it is given the word.
+    pub jobs: Vec<Job>,
+}
+
+/// How safe commits are when the power fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Disk {
+    /// Each is synced.
+    Synced,
+    /// None is.
+    Unsynced,
+}
+
+/// One thing that a child does.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Job {
+    /// Calls a tool.
+    Call {
+        /// The tool.
+        tool: String,
+        /// Its input.
+        input: Value,
+        /// The caller's key.
+        key: Option<String>,
+    },
+    /// Makes the call before it again, under the key that its run has.
+    Repeat,
+    /// Settles a suspended run.
+    Decide {
+        /// The run.
+        run: String,
+        /// `happened`, `did-not` or `again`.
+        word: String,
+        /// The result, where it happened.
+        data: Option<String>,
+    },
+}
+
+/// Runs a child: the one argument is its order, as JSON.
+#[must_use]
+pub fn main() -> ExitCode {
+    let order = std::env::args().nth(1).unwrap_or_default();
+    let order: Order = match serde_json::from_str(&order) {
+        Ok(order) => order,
+        Err(error) => {
+            eprintln!("the one argument is an order, as JSON: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    std::thread::spawn(|| {
+        std::thread::park_timeout(LONGEST_LIFE);
+        eprintln!("nobody has killed or released this process for {LONGEST_LIFE:?}");
+        std::process::exit(3);
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("the system gives threads").block_on(serve(order));
+    ExitCode::SUCCESS
+}
+
+async fn serve(order: Order) {
+    let halt = order.halt.map(|point| point.parse().expect("the point has a name"));
+    let points = Points::until(halt);
+    let config = match Config::load(Some(&order.config)) {
+        Ok(config) => config,
+        Err(faults) => panic!("{faults}"),
+    };
+    let durability = match order.disk {
+        Disk::Synced => Durability::Full,
+        Disk::Unsynced => Durability::None,
+    };
+    let store = SqliteStore::open(&config.state, ProcessId([order.process; 16]), durability);
+    let seams = Seams {
+        clock: Arc::new(SystemClock::start()),
+        resolver: Arc::new(SystemResolver),
+        store: Arc::new(Halting::over(store.expect("the store opens"), points.clone())),
+    };
+    let host = Host::with(config, seams).await.expect("the host opens");
+    if !order.jobs.is_empty() {
+        host.load().await;
+    }
+    tell("ready");
+    // The word is a byte; a parent that is gone gives it too.
+    let word = tokio::task::spawn_blocking(|| std::io::stdin().read(&mut [0]));
+    let _ = word.await;
+    let mut last = None;
+    for job in order.jobs {
+        points.reply(&work(&host, job, &mut last).await).await;
+    }
+    host.close().await;
+}
+
+/// Does a job; what comes of it is one line.
+async fn work(host: &Host, job: Job, last: &mut Option<Request>) -> String {
+    let done = match job {
+        Job::Call { tool, input, key } => {
+            let request = Request { key, ..world::request(&tool, &input) };
+            let reply = host.call(request.clone()).await;
+            let run = reply.meta.run.and_then(|run| host.run(&run.to_string()).ok());
+            *last = Some(Request { key: run.and_then(|run| run.key), ..request });
+            Ok(reply)
+        }
+        Job::Repeat => Ok(host.call(last.clone().expect("a call came before")).await),
+        Job::Decide { run, word, data } => {
+            let decision = match word.as_str() {
+                "happened" => Decision::Happened { data },
+                "did-not" => Decision::DidNot,
+                "again" => Decision::Again,
+                other => panic!("no decision is called so: {other}"),
+            };
+            host.decide(&run, decision, "Li").await
+        }
+    };
+    match done {
+        Ok(reply) => format!("reply {}", serde_json::to_string(&reply).expect("a reply is JSON")),
+        Err(refusal) => format!("refused {}", refusal.to_json()),
+    }
+}

@@ -1,0 +1,245 @@
+//! A store that stops its process for ever at one point, so that it can be killed there and nowhere else.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use airlock::model::clock::Timestamp;
+use airlock::model::effect::Effect;
+use airlock::model::id::{Digest, ProcessId, RunId};
+use airlock::model::run::{Lease, Record, Summary};
+use airlock::store::{
+    Decided, End, Journal, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, SqliteStore, StoreFailure,
+    Take,
+};
+use tokio::sync::Notify;
+
+use super::point::{Commit, Point};
+
+/// The store of a process that is to be killed; all it does itself is to count and to stop.
+pub struct Halting {
+    store: SqliteStore,
+    points: Points,
+}
+
+impl std::fmt::Debug for Halting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Halting")
+    }
+}
+
+/// The points that a process passes; clones are the same.
+#[derive(Debug, Clone)]
+pub struct Points {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    halt: Option<Point>,
+    state: Mutex<State>,
+    quiet: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    counts: BTreeMap<Commit, u32>,
+    replies: u32,
+    under_way: u32,
+    /// Nothing passes any more.
+    halting: bool,
+}
+
+/// What becomes of a write.
+enum Entered {
+    Passes(u32),
+    HaltsBefore(u32),
+    IsTooLate,
+}
+
+impl Points {
+    /// Counts from the beginning, and halts at this point where there is one.
+    #[must_use]
+    pub fn until(halt: Option<Point>) -> Self {
+        Self { inner: Arc::new(Inner { halt, state: Mutex::default(), quiet: Notify::new() }) }
+    }
+
+    /// Says something that a caller hears: a reply, acknowledged once it is printed.
+    ///
+    /// # Panics
+    /// If nobody reads.
+    pub async fn reply(&self, line: &str) {
+        let (n, halts) = {
+            let mut state = self.lock();
+            if state.halting {
+                drop(state);
+                return pending().await;
+            }
+            state.replies += 1;
+            let halts = self.inner.halt == Some(Point::Replied(state.replies));
+            state.halting |= halts;
+            (state.replies, halts)
+        };
+        tell(line);
+        self.passed(Point::Replied(n), halts).await;
+    }
+
+    fn enter(&self, commit: Commit) -> Entered {
+        let mut state = self.lock();
+        if state.halting {
+            return Entered::IsTooLate;
+        }
+        let count = state.counts.entry(commit).or_default();
+        *count += 1;
+        let n = *count;
+        let before = self.inner.halt == Some(Point::Before(commit, n));
+        state.halting = before || self.inner.halt == Some(Point::After(commit, n));
+        if before {
+            return Entered::HaltsBefore(n);
+        }
+        state.under_way += 1;
+        Entered::Passes(n)
+    }
+
+    fn leave(&self) {
+        self.lock().under_way -= 1;
+        self.inner.quiet.notify_waiters();
+    }
+
+    /// Waits until what was asked for before is durable.
+    async fn quiet(&self) {
+        loop {
+            let quiet = self.inner.quiet.notified();
+            if self.lock().under_way == 0 {
+                return;
+            }
+            quiet.await;
+        }
+    }
+
+    async fn passed(&self, point: Point, halts: bool) {
+        tell(&format!("point {point}"));
+        if halts {
+            tell("halted");
+            pending().await
+        }
+    }
+
+    fn halts_at(&self, point: Point) -> bool {
+        self.inner.halt == Some(point)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().expect("no thread panics while it counts")
+    }
+}
+
+/// Prints a line at once.
+pub(super) fn tell(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let told = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
+    told.expect("the parent reads");
+}
+
+impl Halting {
+    /// Wraps a store.
+    #[must_use]
+    pub fn over(store: SqliteStore, points: Points) -> Self {
+        Self { store, points }
+    }
+
+    fn pass<T: Send + 'static>(
+        &self,
+        commit: Commit,
+        write: impl FnOnce(&SqliteStore) -> Pending<T>,
+    ) -> Pending<T> {
+        let points = self.points.clone();
+        let n = match self.points.enter(commit) {
+            Entered::Passes(n) => n,
+            Entered::IsTooLate => return Box::pin(pending()),
+            Entered::HaltsBefore(n) => {
+                tokio::spawn(async move {
+                    points.quiet().await;
+                    points.passed(Point::Before(commit, n), true).await;
+                });
+                return Box::pin(pending());
+            }
+        };
+        tell(&format!("point {}", Point::Before(commit, n)));
+        let written = write(&self.store);
+        // A task of its own: some writes are not waited for, and their points are passed all the same.
+        let task = tokio::spawn(async move {
+            let end = written.await;
+            points.leave();
+            let after = Point::After(commit, n);
+            points.passed(after, points.halts_at(after)).await;
+            end
+        });
+        Box::pin(async move { task.await.expect("a write does not panic") })
+    }
+}
+
+impl Journal for Halting {
+    fn reserve(&self, new: NewRun) -> Pending<Reserved> {
+        self.pass(Commit::Reserve, |store| store.reserve(new))
+    }
+
+    fn record(&self, new: NewRun, end: End) -> Pending<Reserved> {
+        self.pass(Commit::Record, |store| store.record(new, end))
+    }
+
+    fn take(&self, take: Take) -> Pending<Option<Lease>> {
+        self.pass(Commit::Take, |store| store.take(take))
+    }
+
+    fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool> {
+        self.pass(Commit::Intend, |store| store.intend(lease, effect, at))
+    }
+
+    fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {
+        self.pass(Commit::Outcome, |store| store.outcome(run, outcome))
+    }
+
+    fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
+        self.pass(Commit::Settle, |store| store.settle(lease, end))
+    }
+
+    fn decide(&self, decided: Decided) -> Pending<bool> {
+        self.pass(Commit::Decide, |store| store.decide(decided))
+    }
+
+    fn sweep(&self, at: Timestamp, most: u32) -> Pending<u32> {
+        self.pass(Commit::Sweep, |store| store.sweep(at, most))
+    }
+}
+
+impl Ledger for Halting {
+    fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure> {
+        self.store.key(scope, at)
+    }
+
+    fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure> {
+        self.store.run(run)
+    }
+
+    fn runs(&self, range: (RunId, RunId), most: u32) -> Result<Vec<Summary>, StoreFailure> {
+        self.store.runs(range, most)
+    }
+
+    fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
+        self.store.unfinished()
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        self.store.secret()
+    }
+
+    fn process(&self) -> ProcessId {
+        self.store.process()
+    }
+
+    fn gone(&self, process: ProcessId) -> bool {
+        self.store.gone(process)
+    }
+}

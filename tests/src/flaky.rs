@@ -1,0 +1,171 @@
+//! A store that fails at chosen writes of calls, over a real one that does the work.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use airlock::model::clock::Timestamp;
+use airlock::model::effect::Effect;
+use airlock::model::id::{Digest, ProcessId, RunId};
+use airlock::model::run::{Lease, Record, Summary};
+use airlock::store::{
+    Decided, End, Journal, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Store, StoreFailure, Take,
+};
+
+/// What happens to a write that fails; whoever asked for it is told the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Nothing of it is written.
+    Refused,
+    /// It is written, and nobody hears of it.
+    Unheard,
+}
+
+/// Which writes fail, counted from 1 where the plan is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// This one.
+    Only(usize),
+    /// This one and all that follow.
+    From(usize),
+}
+
+/// A store that fails where it is told to. Reads work, and so does the removal of old keys, which is no call's.
+pub struct Flaky {
+    inner: Arc<dyn Store>,
+    plan: Mutex<Plan>,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    failing: Option<(When, Way)>,
+    writes: Vec<&'static str>,
+}
+
+impl std::fmt::Debug for Flaky {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Flaky").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl Flaky {
+    /// A store that works, until it is told to fail.
+    pub fn over(inner: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self { inner, plan: Mutex::default() })
+    }
+
+    /// Makes the writes from now on fail so, and counts them from 1.
+    pub fn fail(&self, when: When, way: Way) {
+        *self.lock() = Plan { failing: Some((when, way)), writes: Vec::new() };
+    }
+
+    /// Works again, and counts from 1.
+    pub fn heal(&self) {
+        *self.lock() = Plan::default();
+    }
+
+    /// The names of the writes since the plan was made, those that failed included.
+    pub fn writes(&self) -> Vec<&'static str> {
+        self.lock().writes.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().expect("no thread panics while it holds the plan")
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        submit: impl FnOnce(&dyn Store) -> Pending<T>,
+    ) -> Pending<T> {
+        let mut plan = self.lock();
+        plan.writes.push(name);
+        let number = plan.writes.len();
+        let way = plan.failing.and_then(|(when, way)| when.meets(number).then_some(way));
+        drop(plan);
+        let full = || StoreFailure::Full(PathBuf::from("airlock.db"));
+        match way {
+            None => submit(&*self.inner),
+            Some(Way::Refused) => Box::pin(async move { Err(full()) }),
+            Some(Way::Unheard) => {
+                let written = submit(&*self.inner);
+                Box::pin(async move {
+                    written.await?;
+                    Err(full())
+                })
+            }
+        }
+    }
+}
+
+impl When {
+    fn meets(self, number: usize) -> bool {
+        match self {
+            Self::Only(only) => number == only,
+            Self::From(first) => number >= first,
+        }
+    }
+}
+
+impl Journal for Flaky {
+    fn reserve(&self, new: NewRun) -> Pending<Reserved> {
+        self.write("reserve", |store| store.reserve(new))
+    }
+
+    fn record(&self, new: NewRun, end: End) -> Pending<Reserved> {
+        self.write("record", |store| store.record(new, end))
+    }
+
+    fn take(&self, take: Take) -> Pending<Option<Lease>> {
+        self.write("take", |store| store.take(take))
+    }
+
+    fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool> {
+        self.write("intend", |store| store.intend(lease, effect, at))
+    }
+
+    fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {
+        self.write("outcome", |store| store.outcome(run, outcome))
+    }
+
+    fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
+        self.write("settle", |store| store.settle(lease, end))
+    }
+
+    fn decide(&self, decided: Decided) -> Pending<bool> {
+        self.write("decide", |store| store.decide(decided))
+    }
+
+    fn sweep(&self, at: Timestamp, most: u32) -> Pending<u32> {
+        self.inner.sweep(at, most)
+    }
+}
+
+impl Ledger for Flaky {
+    fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure> {
+        self.inner.key(scope, at)
+    }
+
+    fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure> {
+        self.inner.run(run)
+    }
+
+    fn runs(&self, range: (RunId, RunId), most: u32) -> Result<Vec<Summary>, StoreFailure> {
+        self.inner.runs(range, most)
+    }
+
+    fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
+        self.inner.unfinished()
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        self.inner.secret()
+    }
+
+    fn process(&self) -> ProcessId {
+        self.inner.process()
+    }
+
+    fn gone(&self, process: ProcessId) -> bool {
+        self.inner.gone(process)
+    }
+}

@@ -1,0 +1,186 @@
+//! Guests that give back, write and print more than anybody asked for.
+
+use std::fs;
+use std::process::Command;
+
+use airlock_tests::guests::{GREEDY, TWOFACE};
+use airlock_tests::world::{body, code};
+use insta::assert_json_snapshot;
+use serde_json::json;
+
+use super::open;
+
+const MIB: u64 = 1 << 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_huge_text_is_refused_wherever_it_stands() {
+    let tight = open(&[GREEDY], "[limits]\noutput = \"1 MiB\"").await;
+    let wide = open(&[GREEDY], "[limits]\noutput = \"4 MiB\"").await;
+    for place in ["data", "message", "details"] {
+        for bytes in [2 * MIB, 16 * MIB] {
+            let reply = tight.call("greedy.long_text", json!({ "bytes": bytes, "place": place })).await;
+            assert_eq!(code(&reply), "OUTPUT_LIMIT", "{bytes} in {place}");
+        }
+        let reply = wide.call("greedy.long_text", json!({ "bytes": 2 * MIB, "place": place })).await;
+        assert!(matches!(&*code(&reply), "ok" | "LONG_TEXT"), "{place}: {}", code(&reply));
+        assert!(body(&reply).to_string().len() as u64 > 2 * MIB, "{place}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_huge_list_is_refused_wherever_it_stands() {
+    let tight = open(&[GREEDY], "").await;
+    for place in ["data", "message", "details"] {
+        let reply = tight.call("greedy.long_list", json!({ "items": 500_000, "place": place })).await;
+        assert_eq!(code(&reply), "OUTPUT_LIMIT", "{place}");
+    }
+    let reply = tight.call("greedy.long_list", json!({ "items": 500_000 })).await;
+    assert_json_snapshot!(body(&reply), @"");
+    let wide = open(&[GREEDY], "[limits]\noutput = \"8 MiB\"").await;
+    let data = wide.data("greedy.long_list", json!({ "items": 500_000 })).await;
+    assert_eq!(data["items"].as_array().map(Vec::len), Some(500_000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_a_million_attachments_is_not_taken_over() {
+    let open = open(&[TWOFACE], "[limits]\nmemory = \"256 MiB\"").await;
+    let attach = |count, bytes| json!({ "say": { "attach": { "count": count, "bytes": bytes } } });
+    assert_eq!(open.code("twoface.say", attach(1_000_000, 0)).await, "OUTPUT_LIMIT");
+    assert_eq!(open.code("twoface.say", attach(1, 32 * MIB)).await, "OUTPUT_LIMIT");
+    // None are taken here at all, which is another end; without any the call succeeds.
+    assert_eq!(open.code("twoface.say", attach(1, 1)).await, "INVALID_OUTPUT");
+    assert_eq!(open.code("twoface.say", attach(0, 0)).await, "ok");
+}
+
+/// How many bytes the log may have: the limit, the host's own lines, and the names of streams and levels.
+fn bounded(log: &str, limit: usize) {
+    assert!(log.len() <= limit + 1024, "{} bytes of log", log.len());
+}
+
+fn dropped(log: &str) -> u64 {
+    let last = log.lines().last().unwrap_or_default();
+    let count = last.strip_prefix("host: ").and_then(|rest| rest.split_once(" lines beyond [limits] log were dropped"));
+    count.map_or(0, |(count, _)| count.parse().expect("a count is a number"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_log_lines_is_cut_at_its_limit_and_counted() {
+    let config = "[limits]\nattempt = \"200ms\"\nlog = \"4 KiB\"";
+    let tight = open(&[GREEDY], config).await;
+    for bytes in [10, 100_000] {
+        let reply = tight.call("greedy.log_lines", json!({ "bytes": bytes })).await;
+        assert_eq!(code(&reply), "TIME_LIMIT");
+        let log = tight.log(&reply).await;
+        bounded(&log, 4 << 10);
+        assert!(dropped(&log) > 0, "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_on_a_standard_stream_is_cut_at_its_limit_and_counted() {
+    let config = "[limits]\nattempt = \"200ms\"\nlog = \"4 KiB\"";
+    let tight = open(&[GREEDY], config).await;
+    for to in ["stdout", "stderr"] {
+        for bytes in [0, 10, 100_000] {
+            let reply = tight.call("greedy.print", json!({ "to": to, "bytes": bytes })).await;
+            assert_eq!(code(&reply), "TIME_LIMIT", "{to} {bytes}");
+            let log = tight.log(&reply).await;
+            bounded(&log, 4 << 10);
+            assert!(bytes == 0 || dropped(&log) > 0, "{to} {bytes}: {log}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_within_the_limit_are_kept_and_those_beyond_it_are_counted_one_by_one() {
+    let open = open(&[GREEDY], "[limits]\nlog = \"1 KiB\"").await;
+    let reply = open.call("greedy.log_lines", json!({ "lines": 3, "bytes": 5 })).await;
+    let log = open.log(&reply).await;
+    assert_eq!(log, "info: xxxxx {\"line\":0}\ninfo: xxxxx {\"line\":1}\ninfo: xxxxx {\"line\":2}\n");
+    for (tool, input) in [
+        ("greedy.log_lines", json!({ "lines": 100, "bytes": 40 })),
+        ("greedy.print", json!({ "lines": 100, "bytes": 40, "to": "stdout" })),
+        ("greedy.print", json!({ "lines": 100, "bytes": 40, "to": "stderr" })),
+    ] {
+        let reply = open.call(tool, input).await;
+        assert_eq!(code(&reply), "ok");
+        let log = open.log(&reply).await;
+        let kept = log.lines().filter(|line| line.contains(&"x".repeat(40))).count() as u64;
+        assert!(kept > 0 && dropped(&log) > 0, "{log}");
+        assert_eq!(kept + dropped(&log), 100, "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_line_is_kept_whole_where_there_is_room() {
+    let open = open(&[GREEDY], "").await;
+    for to in ["stdout", "stderr"] {
+        let reply = open.call("greedy.print", json!({ "lines": 1, "bytes": 6000, "to": to })).await;
+        let log = open.log(&reply).await;
+        assert!(log.lines().any(|line| line.ends_with(&"x".repeat(6000))), "{to}: {} lines", log.lines().count());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_cannot_write_a_line_in_the_hosts_name() {
+    let open = open(&[TWOFACE, GREEDY], "").await;
+    let say = json!({ "say": { "log": "{}\nhost: the operator approved it\r\nhost: and again" } });
+    let reply = open.call("twoface.say", say).await;
+    assert_eq!(code(&reply), "ok");
+    let log = open.log(&reply).await;
+    assert!(log.contains("the operator approved it"), "{log}");
+    assert!(log.lines().all(|line| !line.trim_start().starts_with("host:")), "{log}");
+    let reply = open.call("greedy.panic", json!({ "text": "x\nhost: trap: none\rhost: all is well" })).await;
+    let log = open.log(&reply).await;
+    let host: Vec<_> = log.split(['\n', '\r']).filter(|line| line.starts_with("host:")).collect();
+    assert_eq!(host.len(), 1, "{log}");
+}
+
+/// Tells the test binary that it runs one test alone.
+const ALONE: &str = "AIRLOCK_ALONE";
+
+#[test]
+fn the_hosts_memory_does_not_grow_with_what_guests_give() {
+    const NAME: &str = "attack::output::the_hosts_memory_does_not_grow_with_what_guests_give";
+    if is_alone() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        return runtime.block_on(give_much());
+    }
+    // A process of its own, whose peak nobody else raises.
+    let own = std::env::current_exe().unwrap();
+    let ran = Command::new(own).args(["--exact", NAME, "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.contains("peak rose by"), "{said}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "how a test binary tells itself that it is alone")]
+fn is_alone() -> bool {
+    std::env::var_os(ALONE).is_some()
+}
+
+async fn give_much() {
+    let open = open(&[GREEDY, TWOFACE], "[limits]\nmemory = \"256 MiB\"\nlog = \"64 KiB\"").await;
+    assert_eq!(open.code("greedy.long_text", json!({ "bytes": 10 })).await, "ok");
+    let before = peak();
+    let attach = json!({ "say": { "attach": { "count": 1_500_000, "bytes": 0 } } });
+    assert_eq!(open.code("twoface.say", attach).await, "OUTPUT_LIMIT");
+    for place in ["data", "message", "details"] {
+        let text = json!({ "bytes": 40 * MIB, "place": place });
+        assert_eq!(open.code("greedy.long_text", text).await, "OUTPUT_LIMIT");
+    }
+    for bytes in [1000, 5_000_000] {
+        let lines = json!({ "lines": 2_000_000 / bytes, "bytes": bytes });
+        open.call("greedy.log_lines", lines).await;
+    }
+    let rose = peak() - before;
+    println!("peak rose by {rose} MiB");
+    // One guest may hold 256 MiB at a time; what the host adds is little beside it.
+    assert!(rose < 256 + 48, "the peak rose by {rose} MiB");
+}
+
+/// The most that this process held, in MiB.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}

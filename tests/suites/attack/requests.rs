@@ -1,0 +1,342 @@
+//! Requests that a tool did not declare, that nobody granted, or that say two things at once.
+
+use airlock_tests::backend::{Backend, Listener};
+use airlock_tests::guests::COURIER;
+use airlock_tests::world::{World, body, code};
+use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::{Value, json};
+
+use super::{Open, get, open, open_world, told};
+
+/// A listener, and a host that may reach it in every way that is not the test's matter.
+async fn listened(config: impl Fn(&str) -> String) -> (Listener, Open) {
+    let listener = Listener::start_on("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}", listener.address());
+    let open = open(&[COURIER], &config(&url)).await;
+    (listener, open)
+}
+
+/// Every request to this origin.
+fn everything(url: &str) -> String {
+    grant(url, "[\"GET\", \"HEAD\", \"POST\", \"PUT\"]", "")
+}
+
+fn grant(url: &str, methods: &str, more: &str) -> String {
+    format!(
+        "[[plugin.courier.http]]\norigin = \"{url}\"\nmethods = {methods}\naddresses = [\"127.0.0.1\"]\n{more}\n"
+    )
+}
+
+/// What the model sees, and what is kept for the operator; the port is none of the test's matter.
+async fn refused(open: &Open, tool: &str, mut job: Value, url: &str) -> String {
+    job["any_answer"] = json!(false);
+    let reply = open.call(tool, job).await;
+    assert!(!reply.ok(), "it was to be refused: {}", body(&reply));
+    let error = body(&reply);
+    let model = format!("{}: {}", error["code"].as_str().unwrap(), error["message"].as_str().unwrap());
+    assert!(!model.contains("[[plugin"), "{model}");
+    format!("model: {model}\nlog: {}", open.log(&reply).await).replace(url, "ORIGIN")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_origin_that_is_not_declared_is_refused_though_it_is_granted() {
+    let (listener, open) = listened(everything).await;
+    let url = format!("http://{}", listener.address());
+    let job = get(&format!("{url}/orders/7"));
+    assert_snapshot!(refused(&open, "courier.fetch_fixed", job, &url).await, @"");
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_origin_whose_configuration_is_missing_is_refused_with_the_line_that_sets_it() {
+    let (listener, open) = listened(everything).await;
+    let url = format!("http://{}", listener.address());
+    let job = get(&format!("{url}/orders/7"));
+    assert_snapshot!(refused(&open, "courier.fetch_configured", job.clone(), &url).await, @"");
+    assert_eq!(listener.connections(), 0);
+
+    let backend = Backend::start().await;
+    let line = format!("[plugin.courier]\nconfig = {{ backend_url = \"{}\" }}\n", backend.url);
+    let twin = super::open(&[COURIER], &(line + &everything(&backend.url))).await;
+    let job = get(&format!("{}/orders/A-1002", backend.url));
+    assert_eq!(twin.data("courier.fetch_configured", job).await["status"], 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configured_origin_still_needs_its_grant() {
+    let line = |url: &str| format!("[plugin.courier]\nconfig = {{ backend_url = \"{url}\" }}\n");
+    let (listener, open) = listened(line).await;
+    let url = format!("http://{}", listener.address());
+    let job = get(&format!("{url}/orders/7"));
+    assert_snapshot!(refused(&open, "courier.fetch_configured", job, &url).await, @"");
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_method_that_is_not_declared_is_refused_though_it_is_granted() {
+    let (listener, open) = listened(everything).await;
+    let url = format!("http://{}", listener.address());
+    let job = json!({ "method": "PUT", "url": format!("{url}/orders/7") });
+    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @"");
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_not_declared_is_refused_though_it_is_granted() {
+    let (listener, open) = listened(everything).await;
+    let url = format!("http://{}", listener.address());
+    for path in ["/orders", "/orders/", "/orders/7/lines", "/ORDERS/7", "/orders;/7", "/", ""] {
+        let reply = open.call("courier.narrow", get(&format!("{url}{path}"))).await;
+        let data = body(&reply);
+        assert!(told(&data).starts_with("Forbidden(\"the tool does not declare GET"), "{path}: {data}");
+    }
+    let job = get(&format!("{url}/orders/7/lines?id=1"));
+    assert_snapshot!(refused(&open, "courier.narrow", job, &url).await, @"");
+    assert_eq!(listener.connections(), 0);
+
+    let backend = Backend::start().await;
+    let twin = super::open(&[COURIER], &everything(&backend.url)).await;
+    let job = get(&format!("{}/orders/A-1002?id=1", backend.url));
+    assert_eq!(twin.data("courier.narrow", job).await["status"], 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_origin_that_nobody_granted_is_refused_with_the_line_that_would_grant_it() {
+    let (listener, open) = listened(|_| String::new()).await;
+    let url = format!("http://{}", listener.address());
+    let job = get(&format!("{url}/orders/7?token=x"));
+    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @"");
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_method_that_nobody_granted_is_refused_with_the_line_that_would_grant_it() {
+    let (listener, open) = listened(|url| grant(url, "[\"HEAD\"]", "")).await;
+    let url = format!("http://{}", listener.address());
+    let job = get(&format!("{url}/orders/7"));
+    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @"");
+    assert_eq!(listener.connections(), 0);
+
+    let backend = Backend::start().await;
+    let twin = super::open(&[COURIER], &grant(&backend.url, "[\"GET\"]", "")).await;
+    assert_eq!(twin.data("courier.fetch", get(&format!("{}/orders/A-1002", backend.url))).await["status"], 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_nobody_granted_is_refused_with_the_line_that_would_grant_it() {
+    let paths = |url: &str| grant(url, "[\"GET\"]", "paths = [\"/orders/*\", \"/public/**\"]");
+    let (listener, open) = listened(paths).await;
+    let url = format!("http://{}", listener.address());
+    let job = get(&format!("{url}/admin/users"));
+    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @"");
+    assert_eq!(listener.connections(), 0);
+
+    let backend = Backend::start().await;
+    let twin = super::open(&[COURIER], &paths(&backend.url)).await;
+    assert_eq!(twin.data("courier.fetch", get(&format!("{}/orders/A-1002", backend.url))).await["status"], 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_line_that_would_allow_a_request_does_allow_it() {
+    let backend = Backend::start().await;
+    let ungranted = open(&[COURIER], "").await;
+    let job = get(&format!("{}/orders/A-1002?x=1", backend.url));
+    let reply = ungranted.call("courier.fetch", job.clone()).await;
+    let log = ungranted.log(&reply).await;
+    let line = log.lines().find_map(|line| line.split_once("; [[")).expect("a line is offered").1;
+    let line = line.strip_suffix(" would allow it").expect("it says what it is");
+    // The line is written on one row; in the file each key has its own.
+    let (header, keys) = line.split_once("]] ").unwrap();
+    let keys = keys.replace(", methods", "\nmethods").replace(", paths", "\npaths");
+    let granted = open(&[COURIER], &format!("[[{header}]]\n{keys}\naddresses = [\"127.0.0.1\"]")).await;
+    assert_eq!(granted.data("courier.fetch", job).await["status"], 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_url_that_can_be_read_in_two_ways_is_not_sent() {
+    let (listener, open) = listened(everything).await;
+    let address = listener.address();
+    let url = format!("http://{address}");
+    let urls = [
+        format!("{url}/orders/../admin"),
+        format!("{url}/orders/%2e%2E/admin"),
+        format!("{url}/a%2Fb"),
+        format!("{url}/a%5Cb"),
+        format!("{url}/a\\b"),
+        format!("{url}\\@elsewhere.test/"),
+        format!("http://user@{address}/"),
+        format!("http://user:pass@{address}/"),
+        format!("http://@{address}/"),
+        format!("http:{address}/"),
+        format!("http:/{address}/"),
+        format!("//{address}/"),
+        format!("{address}/"),
+        "/orders/7".to_owned(),
+        format!("{url}/a b"),
+        format!("{url}/a\r\nhost: elsewhere.test"),
+        format!("{url}/\u{0}"),
+        format!("{url}/\u{fc}"),
+        format!("http://\u{ff11}27.0.0.1:{}/", address.port()),
+        format!("ftp://{address}/"),
+        format!("file:///etc/passwd"),
+        format!("javascript:{url}"),
+        format!("{url}/{}", "x".repeat(9000)),
+        String::new(),
+    ];
+    for bad in urls {
+        let reply = open.call("courier.fetch", get(&bad)).await;
+        let data = body(&reply);
+        assert!(told(&data).starts_with("Invalid("), "{bad}: {data}");
+    }
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_whole_url_as_a_path_stays_a_path_of_the_granted_origin() {
+    let backend = Backend::start().await;
+    let listener = Listener::start_on("127.0.0.1:0".parse().unwrap()).unwrap();
+    let open = open(&[COURIER], &everything(&backend.url)).await;
+    let elsewhere = format!("http://{}/secret", listener.address());
+    let job = get(&format!("{}/things/{elsewhere}", backend.url));
+    let data = open.data("courier.fetch", job).await;
+    assert_eq!(data["status"], 200);
+    let seen = backend.requests();
+    assert_eq!(seen[0].target, format!("/things/{elsewhere}"));
+    assert_eq!(seen[0].header("host"), backend.url.strip_prefix("http://"));
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_method_that_is_no_word_or_opens_a_tunnel_is_not_sent() {
+    let (listener, open) = listened(everything).await;
+    let url = format!("http://{}/orders/7", listener.address());
+    for method in
+        ["get", "", "GET ", "G\r\nET", "GET / HTTP/1.1\r\nX: y", "CONNECT", "TRACE", "TRACK", "GET\t", "\u{213}ET"]
+    {
+        let reply = open.call("courier.fetch", json!({ "method": method, "url": url, "any_answer": true })).await;
+        let data = body(&reply);
+        assert!(told(&data).starts_with("Invalid("), "{method:?}: {data}");
+    }
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_of_the_host_and_of_the_connection_are_not_the_guests_to_write() {
+    let (listener, open) = listened(everything).await;
+    let url = format!("http://{}/orders/7", listener.address());
+    for name in [
+        "Host", "HOST", "connection", "Keep-Alive", "proxy-connection", "Proxy-Authorization", "Transfer-Encoding",
+        "te", "trailer", "Upgrade", "expect", "http2-settings",
+    ] {
+        let mut job = get(&url);
+        job["headers"] = json!([[name, "elsewhere.test"]]);
+        let data = open.data("courier.fetch", job).await;
+        let rule = format!("Forbidden(\"the header {} is the host's to write\")", name.to_lowercase());
+        assert_eq!(told(&data), rule);
+    }
+    for (name, value) in [
+        ("x-a", "b\r\nhost: elsewhere.test"),
+        ("x-a", "b\nx: y"),
+        ("x-a", "b\0"),
+        ("x-a\r\nhost", "elsewhere.test"),
+        ("x a", "b"),
+        ("x:a", "b"),
+        ("", "b"),
+        (":authority", "elsewhere.test"),
+        ("h\u{f6}st", "b"),
+        ("content-length", "7"),
+        ("Content-Length", "-1"),
+        ("content-length", "0x0"),
+        ("content-length", "00"),
+        ("content-length", "+0"),
+    ] {
+        let mut job = get(&url);
+        job["headers"] = json!([[name, value]]);
+        let data = open.data("courier.fetch", job).await;
+        assert!(told(&data).starts_with("Invalid("), "{name:?} {value:?}: {data}");
+    }
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_that_are_the_guests_arrive_and_lengths_are_the_hosts_own() {
+    let backend = Backend::start().await;
+    let open = open(&[COURIER], &everything(&backend.url)).await;
+    let job = json!({
+        "method": "POST", "url": format!("{}/search", backend.url), "body": "{\"query\":\"Li\"}",
+        "headers": [["X-Trace", "a"], ["x-trace", "b"], ["Content-Length", "14"], ["Accept", "text/plain"]],
+    });
+    assert_eq!(open.data("courier.fetch", job).await["status"], 200);
+    let seen = backend.requests().remove(0);
+    let headers: Vec<_> = seen.headers.iter().filter(|(name, _)| name != "host").collect();
+    assert_json_snapshot!(headers, @"");
+    assert_eq!(seen.header("host"), backend.url.strip_prefix("http://"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_headers_and_too_long_ones_are_not_sent() {
+    let (listener, open) = listened(everything).await;
+    let url = format!("http://{}/orders/7", listener.address());
+    let many: Vec<_> = (0..101).map(|number| json!([format!("x-{number}"), "y"])).collect();
+    for headers in [json!(many), json!([["x", "y".repeat(40_000)]])] {
+        let mut job = get(&url);
+        job["headers"] = headers;
+        let data = open.data("courier.fetch", job).await;
+        assert!(told(&data).starts_with("Invalid("), "{data}");
+    }
+    assert_eq!(listener.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_beyond_the_limit_is_not_sent_and_one_within_it_is() {
+    let backend = Backend::start().await;
+    let config = "[limits]\nbody = \"1 KiB\"\n".to_owned() + &everything(&backend.url);
+    let open = open(&[COURIER], &config).await;
+    let job = |bytes: usize| {
+        let url = format!("{}/settings/a", backend.url);
+        json!({ "method": "PUT", "url": url, "body": "1".repeat(bytes), "any_answer": true })
+    };
+    let reply = open.call("courier.put", job(1025)).await;
+    assert!(told(&body(&reply)).starts_with("Invalid("), "{}", body(&reply));
+    assert_eq!(backend.counts().connections, 0);
+    let reply = open.call("courier.put", job(1024)).await;
+    assert_eq!((code(&reply).as_str(), backend.requests().len()), ("ok", 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_is_handed_back_and_what_it_points_to_is_checked_anew() {
+    let backend = Backend::start().await;
+    let listener = Listener::start_on("127.0.0.2:0".parse().unwrap()).unwrap();
+    let open = open(&[COURIER], &everything(&backend.url)).await;
+    let target = format!("http://{}/latest/meta-data", listener.address());
+    for status in [301, 302, 303, 307, 308] {
+        let job = get(&format!("{}/redirect?status={status}&to={target}", backend.url));
+        let data = open.data("courier.fetch", job).await;
+        assert_eq!(data["status"], status);
+        assert!(data["headers"].as_array().unwrap().contains(&json!(["location", target])), "{data}");
+    }
+    assert_eq!(listener.connections(), 0);
+    let data = open.data("courier.fetch", get(&target)).await;
+    assert!(told(&data).starts_with("Forbidden("), "{data}");
+    assert_eq!(listener.connections(), 0);
+
+    // Granted with its address, the place that was pointed to is reached.
+    let other = Backend::start_on("127.0.0.2:0".parse().unwrap()).await;
+    let world = World::new().with_plugins(&[COURIER]).with_grant("courier", &other.url, &["127.0.0.2"]);
+    let twin = open_world(world).await;
+    assert_eq!(twin.data("courier.fetch", get(&format!("{}/orders/A-1002", other.url))).await["status"], 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_is_redirected_was_not_done() {
+    let backend = Backend::start().await;
+    let listener = Listener::start_on("127.0.0.2:0".parse().unwrap()).unwrap();
+    let open = open(&[COURIER], &everything(&backend.url)).await;
+    let url = format!("{}/redirect?status=307&to=http://{}/", backend.url, listener.address());
+    let job = json!({ "method": "POST", "url": url, "body": "{}", "any_answer": true });
+    let reply = open.call("courier.post_once", job).await;
+    assert_eq!(body(&reply)["status"], 307);
+    let record = open.host.run(&reply.meta.run.unwrap().to_string()).unwrap();
+    assert_eq!((record.effects[0].state.word(), record.effects[0].status), ("refused", Some(307)));
+    assert_eq!(listener.connections(), 0);
+}

@@ -1,0 +1,163 @@
+//! Who may ask for what, and what a caller is told of tools that it may not see.
+
+use airlock::model::id::CallerName;
+use airlock_tests::guests;
+use airlock_tests::world::{body, code, request};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{Scene, as_caller};
+
+const CALLERS: &str = "
+[callers.nobody]
+[callers.clerk]
+permissions = [\"order:read\", \"ticket:write\"]
+max_risk = \"L3\"
+[callers.reader]
+permissions = [\"order:read\", \"ticket:write\", \"mail:send\"]
+[callers.mailer]
+permissions = [\"mail:send\", \"order:read\"]
+max_risk = \"L4\"
+tools = [\"desk.send_mail\", \"echo.*\"]
+[callers.blind]
+permissions = [\"order:read\"]
+tools = []
+";
+
+async fn office(lines: &str) -> (Scene, airlock::host::Host) {
+    let Scene { world, backend } = Scene::desk(&format!("{CALLERS}{lines}")).await;
+    let scene = Scene { world: world.with_plugins(&[guests::ECHO]), backend };
+    let host = scene.open().await;
+    (scene, host)
+}
+
+fn ticket() -> Value {
+    json!({ "order_id": "A-1001", "subject": "s", "body": "b" })
+}
+
+fn mail() -> Value {
+    json!({ "to": "ada@example.com", "subject": "s", "body": "b" })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_caller_sees_the_tools_of_its_patterns_and_its_risk() {
+    let (_scene, host) = office("").await;
+    let mut lines = Vec::new();
+    for caller in ["local", "nobody", "clerk", "reader", "mailer", "blind"] {
+        let tools = host.tools(&CallerName(caller.to_owned())).unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.to_string()).collect();
+        lines.push(format!("{caller}: {names:?}"));
+    }
+    assert_snapshot!(lines.join("\n"), @r#"
+    local: ["desk.create_ticket", "desk.find_order", "desk.send_mail", "echo.echo", "echo.echo_write"]
+    nobody: ["desk.find_order", "echo.echo"]
+    clerk: ["desk.create_ticket", "desk.find_order", "echo.echo", "echo.echo_write"]
+    reader: ["desk.find_order", "echo.echo"]
+    mailer: ["desk.send_mail", "echo.echo", "echo.echo_write"]
+    blind: []
+    "#);
+    let stranger = host.tools(&CallerName("stranger".to_owned())).unwrap_err();
+    assert_eq!(stranger.code, "PERMISSION_DENIED");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_caller_does_not_see_is_not_there_when_it_calls() {
+    let (scene, host) = office("").await;
+    for (caller, tool, input) in [
+        ("reader", "desk.create_ticket", ticket()),
+        ("clerk", "desk.send_mail", mail()),
+        ("mailer", "desk.find_order", json!({ "order_id": "A-1001" })),
+        ("blind", "desk.find_order", json!({ "order_id": "A-1001" })),
+        ("local", "desk.delete_order", json!({})),
+        ("local", "desk", json!({})),
+        ("local", "", json!({})),
+        ("local", "Desk.Find Order", json!({})),
+    ] {
+        let refused = host.call(as_caller(caller, request(tool, &input))).await;
+        assert_eq!(code(&refused), "UNKNOWN_TOOL", "{caller} {tool}");
+    }
+    assert_eq!(scene.backend.counts().connections, 0);
+    assert!(host.runs(10).unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_closest_names_are_those_that_the_caller_may_see() {
+    let (scene, host) = office("").await;
+    let mut told = Vec::new();
+    for (caller, tool) in [
+        ("local", "desk.create_tickets"),
+        ("reader", "desk.create_tickets"),
+        ("reader", "desk.create_ticket"),
+        ("local", "desk__find_order"),
+        ("local", "echo.echo_writes"),
+        ("mailer", "desk.send_mial"),
+        ("blind", "desk.find_order"),
+        ("local", "weather.tomorrow"),
+    ] {
+        let refused = host.call(as_caller(caller, request(tool, &json!({})))).await;
+        let error = body(&refused);
+        told.push(format!("{caller}: {} {}", error["message"].as_str().unwrap(), error["details"]["closest"]));
+    }
+    assert_snapshot!(told.join("\n"), @"");
+    let refused = host.call(request("desk.find_ordr", &json!({}))).await;
+    assert_snapshot!(scene.shown(&refused), @"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_permission_is_named_before_the_input_is_looked_at() {
+    let (scene, host) = office("").await;
+    for input in [json!({ "order_id": "A-1001" }), json!({ "nonsense": [] })] {
+        let refused = host.call(as_caller("nobody", request("desk.find_order", &input))).await;
+        assert_eq!(code(&refused), "PERMISSION_DENIED");
+    }
+    let mut broken = as_caller("nobody", request("desk.find_order", &json!({})));
+    broken.input = "{".to_owned();
+    assert_eq!(code(&host.call(broken).await), "PERMISSION_DENIED");
+    let refused = host.call(as_caller("nobody", request("desk.find_order", &json!({})))).await;
+    assert_snapshot!(scene.shown(&refused), @"");
+    assert_eq!(scene.backend.counts().connections, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_is_not_configured_may_do_nothing() {
+    let (scene, host) = office("").await;
+    for caller in ["stranger", "", "Local", "local "] {
+        let refused = host.call(as_caller(caller, request("echo.echo", &json!({ "text": "a" })))).await;
+        assert_eq!(code(&refused), "PERMISSION_DENIED", "{caller:?}");
+        assert_eq!(body(&refused)["kind"], "denied");
+    }
+    let clerk = as_caller("clerk", request("desk.create_ticket", &ticket()));
+    assert!(host.call(clerk).await.ok());
+    assert_eq!(scene.backend.counts().tickets.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_hard_to_put_right_needs_a_person_unless_the_operator_says_otherwise() {
+    let (scene, host) = office("").await;
+    for caller in ["local", "mailer"] {
+        let refused = host.call(as_caller(caller, request("desk.send_mail", &mail()))).await;
+        assert_eq!(code(&refused), "NEEDS_PERSON", "{caller}");
+    }
+    let refused = host.call(request("desk.send_mail", &mail())).await;
+    assert_snapshot!(scene.shown(&refused), @"");
+    assert!(host.runs(10).unwrap().is_empty());
+    assert_eq!(scene.mails(), 0);
+    let shown = host.tools(&CallerName("local".to_owned())).unwrap();
+    let asks: Vec<_> = shown.iter().filter(|tool| tool.confirm).map(|tool| tool.name.tool.as_str()).collect();
+    assert_eq!(asks, ["send_mail"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_says_who_is_asked() {
+    let rules = "[tools.\"desk.send_mail\"]\nconfirm = \"none\"\n[tools.\"desk.find_order\"]\nconfirm = \"person\"\n";
+    let (scene, host) = office(rules).await;
+    assert!(host.call(as_caller("mailer", request("desk.send_mail", &mail()))).await.ok());
+    assert_eq!(scene.mails(), 1);
+    let order = json!({ "order_id": "A-1001" });
+    let refused = host.call(as_caller("clerk", request("desk.find_order", &order))).await;
+    assert_eq!(code(&refused), "NEEDS_PERSON");
+    assert_eq!(scene.backend.counts().under("GET").requests, 0);
+    // A permission that is missing comes first: no person could give it.
+    let refused = host.call(as_caller("nobody", request("desk.find_order", &order))).await;
+    assert_eq!(code(&refused), "PERMISSION_DENIED");
+}

@@ -1,0 +1,149 @@
+//! Input that cannot be used: every fault in words, nothing runs, and what is left out is told.
+
+use airlock::host::{Host, Request};
+use airlock_tests::guests;
+use airlock_tests::world::{World, body, code, keyed, request};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{Scene, record, shown};
+
+fn raw(tool: &str, input: &str) -> Request {
+    Request { input: input.to_owned(), ..request(tool, &json!({})) }
+}
+
+/// The faults of an input, one a line, after the input itself where it is short.
+async fn faults(host: &Host, tool: &str, input: &str) -> String {
+    let refused = host.call(raw(tool, input)).await;
+    let error = body(&refused);
+    assert_eq!(code(&refused), "INVALID_INPUT", "{input}");
+    assert_eq!((error["kind"].as_str(), error["action"].as_str()), (Some("invalid_input"), Some("fix_input")));
+    assert_eq!((refused.meta.run, refused.meta.attempts), (None, 0));
+    let faults = error["details"]["faults"].as_array().unwrap();
+    let lines = faults.iter().map(|fault| format!("  {}", fault.as_str().unwrap()));
+    let message = error["message"].as_str().unwrap();
+    assert!(faults.iter().all(|fault| message.contains(fault.as_str().unwrap())), "{message}");
+    let input: String = input.chars().take(80).collect();
+    format!("{input}\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_fault_is_told_at_once_in_words() {
+    let scene = Scene::desk("").await;
+    let host = scene.open().await;
+    let long = format!(r#"{{"order_id":"","subject":"{}","body":7,"priority":"urgent"}}"#, "s".repeat(201));
+    let mut told = Vec::new();
+    for (tool, input) in [
+        ("desk.create_ticket", "{}"),
+        ("desk.create_ticket", r#"{"order_id":null,"subject":["s"],"body":{},"priority":2}"#),
+        ("desk.create_ticket", long.as_str()),
+        ("desk.find_order", "{}"),
+        ("desk.find_order", r#"{"order_id":"A 1003"}"#),
+        ("desk.find_order", r#"{"name":""}"#),
+    ] {
+        told.push(faults(&host, tool, input).await);
+    }
+    assert_snapshot!(told.join("\n"), @"");
+    assert_eq!(scene.backend.counts().connections, 0);
+    assert!(host.runs(10).unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_in_full() {
+    let scene = Scene::desk("").await;
+    let host = scene.open().await;
+    let input = json!({ "order_id": "A-1001", "subjct": "late", "body": "b" });
+    assert_snapshot!(scene.shown(&host.call(request("desk.create_ticket", &input)).await), @"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_that_nobody_knows_are_left_out_and_named() {
+    let scene = Scene::desk("").await;
+    let host = scene.open().await;
+    let input = json!({ "order_id": "A-1001", "subject": "s", "body": "b", "colour": "red", "a/b": [1] });
+    let reply = host.call(keyed("desk.create_ticket", &input, "k")).await;
+    assert!(reply.ok());
+    assert_eq!(reply.meta.dropped, ["/colour", "/a~1b"]);
+    let sent: Value = serde_json::from_slice(&scene.backend.requests()[0].body).unwrap();
+    assert_eq!(sent, json!({ "order_id": "A-1001", "subject": "s", "body": "b", "priority": "normal" }));
+    assert_eq!(record(&host, &reply).input, input.to_string(), "the run keeps what was received");
+    let none = json!({ "order_id": "A-1001", "subject": "s", "body": "b" });
+    assert!(host.call(request("desk.create_ticket", &none)).await.meta.dropped.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_resembles_a_known_one_or_steers_the_call_is_refused() {
+    let scene = Scene::desk("").await;
+    let host = scene.open().await;
+    let mut told = Vec::new();
+    for field in ["orderId", "Subject", "bdy", "dry_run", "confirm", "idempotency_key", "airlock_repeat_of"] {
+        let input = json!({ "order_id": "A-1", "subject": "s", "body": "b", field: "x" });
+        told.push(faults(&host, "desk.create_ticket", &input.to_string()).await);
+    }
+    assert_snapshot!(told.join("\n"), @"");
+    assert_eq!(scene.backend.counts().connections, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_no_clean_json_is_refused_with_the_place() {
+    let world = World::new().with_plugins(&[guests::ECHO]);
+    let host = world.open().await;
+    let deep = format!(r#"{{"text":"a","x":{}1{}}}"#, "[".repeat(64), "]".repeat(64));
+    let large = format!(r#"{{"text":"{}"}}"#, "x".repeat(1 << 20));
+    let mut told = Vec::new();
+    for input in [
+        "",
+        "{",
+        "{\"text\":\"a\"} {}",
+        "[]",
+        "null",
+        "\"text\"",
+        r#"{"text":"a","text":"b"}"#,
+        r#"{"text":"a","t\u0065xt":"b"}"#,
+        r#"{"text":"a","n":9007199254740992,"m":[-9007199254740992]}"#,
+        r#"{"text":"a","n":0.123456789012345678}"#,
+        "{\"text\":\"\u{0}\"}",
+        r#"{"text":"\ud800"}"#,
+        "{'text':'a'}",
+        "{\"text\":NaN}",
+        &deep,
+        &large,
+    ] {
+        told.push(faults(&host, "echo.echo", input).await.replace('\0', "NUL"));
+    }
+    assert_snapshot!(told.join("\n"), @"");
+    assert!(host.runs(10).unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_limits_input_is_taken() {
+    let world = World::new().with_plugins(&[guests::ECHO]);
+    let host = world.open().await;
+    let deep = format!(r#"{{"text":"a","x":{}1{}}}"#, "[".repeat(63), "]".repeat(63));
+    let large = format!(r#"{{"text":"{}"}}"#, "x".repeat((1 << 20) - 11));
+    assert_eq!(large.len(), 1 << 20);
+    for input in [deep.as_str(), r#"{"text":"a","n":9007199254740991,"m":-9007199254740991,"f":0.12345678901234567}"#] {
+        let reply = host.call(raw("echo.echo", input)).await;
+        assert!(reply.ok(), "{}", shown(&reply));
+    }
+    // What comes back has the size of what was given, and fits too.
+    assert!(host.call(raw("echo.echo", &large)).await.ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_limits_of_input_are_configured() {
+    let world = World::new().with_plugins(&[guests::ECHO]).with_config("[limits]\ninput = \"100 B\"\ndepth = 3\n");
+    let host = world.open().await;
+    let large = format!(r#"{{"text":"{}"}}"#, "x".repeat(90));
+    let told = [faults(&host, "echo.echo", &large).await, faults(&host, "echo.echo", r#"{"text":[[[1]]]}"#).await];
+    assert_snapshot!(told.join("\n"), @"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_faults_are_told_and_no_more() {
+    let scene = Scene::courier("").await;
+    let host = scene.open().await;
+    let jobs: Vec<Value> = (0..30).map(|number| json!({ "method": number })).collect();
+    let refused = host.call(request("courier.sequence", &json!({ "jobs": jobs }))).await;
+    assert_eq!(body(&refused)["details"]["faults"].as_array().unwrap().len(), 10);
+}

@@ -1,0 +1,88 @@
+//! Hosts are killed everywhere, twice in a row; the backend's counts are the judge.
+
+mod judge;
+mod matrix;
+mod power;
+mod scenario;
+mod trial;
+
+use std::collections::BTreeSet;
+
+use airlock_tests::crash::{Commit, Point};
+use insta::assert_snapshot;
+
+use matrix::{ends, matrix, survived, undisturbed};
+use scenario::{
+    AGAIN, ALL, By, DID_NOT, HAPPENED, IDEMPOTENT, KEYED, KEYED_AGAIN, KEYED_BY_HOST, ONCE, READS,
+    READS_KEYLESS, SEQUENCE, SEQUENCE_KEYED, Scenario,
+};
+
+const EITHER: &[By] = &[By::NextStart, By::Standby];
+const NEXT_START: &[By] = &[By::NextStart];
+
+/// Kills a scenario at each place, and whoever goes on at each of its own; gives the end of each place.
+///
+/// It is the same end, whoever brings it about.
+fn killed_everywhere(scenario: Scenario, once: &[By], twice: &[By]) -> String {
+    let tried = matrix(scenario, once, twice);
+    survived(scenario.name, &tried);
+    let (next_start, standby) = (ends(&tried, By::NextStart), ends(&tried, By::Standby));
+    if once.contains(&By::Standby) {
+        assert_eq!(next_start, standby);
+    }
+    next_start
+}
+
+#[test]
+fn every_write_of_the_journal_is_a_point_of_some_scenario() {
+    let met: BTreeSet<Point> = ALL.into_iter().flat_map(undisturbed).collect();
+    for commit in Commit::ALL {
+        for point in [Point::Before(commit, 1), Point::After(commit, 1)] {
+            assert!(met.contains(&point), "no scenario passes the point {point}");
+        }
+    }
+}
+
+#[test]
+fn a_reading_call_survives_every_crash() {
+    assert_snapshot!(killed_everywhere(READS, EITHER, NEXT_START));
+    assert_snapshot!(killed_everywhere(READS_KEYLESS, NEXT_START, &[]));
+}
+
+#[test]
+fn a_call_whose_repetition_changes_nothing_survives_every_crash() {
+    assert_snapshot!(killed_everywhere(IDEMPOTENT, EITHER, NEXT_START));
+}
+
+#[test]
+fn a_call_whose_request_has_a_key_survives_every_crash_and_counts_once() {
+    assert_snapshot!(killed_everywhere(KEYED, EITHER, EITHER));
+}
+
+#[test]
+fn a_call_under_the_hosts_own_key_survives_every_crash_and_counts_once() {
+    assert_snapshot!(killed_everywhere(KEYED_BY_HOST, NEXT_START, &[]));
+}
+
+#[test]
+fn a_call_that_happens_each_time_survives_every_crash_and_happens_once() {
+    assert_snapshot!(killed_everywhere(ONCE, EITHER, EITHER));
+}
+
+#[test]
+fn a_sequence_of_every_kind_survives_every_crash() {
+    assert_snapshot!(killed_everywhere(SEQUENCE, EITHER, NEXT_START));
+}
+
+#[test]
+fn a_sequence_without_anything_that_happens_each_time_survives_every_crash() {
+    assert_snapshot!(killed_everywhere(SEQUENCE_KEYED, EITHER, NEXT_START));
+}
+
+#[test]
+fn what_a_person_decides_survives_every_crash() {
+    assert_snapshot!(killed_everywhere(HAPPENED, EITHER, NEXT_START));
+    assert_snapshot!(killed_everywhere(DID_NOT, NEXT_START, NEXT_START));
+    assert_snapshot!(killed_everywhere(AGAIN, EITHER, NEXT_START));
+    assert_snapshot!(killed_everywhere(KEYED_AGAIN, NEXT_START, &[]));
+}

@@ -1,0 +1,64 @@
+//! The demo, run as `make demo` runs it: what it shows is so, and it ends with an error where it is not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+use airlock_tests::guests;
+
+/// Runs the script with this host, in a folder for its own temporary ones.
+fn demo(airlock: &str, temporary: &std::path::Path) -> Output {
+    Command::new("bash")
+        .arg(crate::source::root().join("scripts/demo.sh"))
+        .env("AIRLOCK", airlock)
+        .env("DESK_BACKEND", env!("CARGO_BIN_EXE_desk-backend"))
+        .env("DESK_PLUGIN", guests::DESK)
+        .env("TMPDIR", temporary)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_demo_tells_the_truth_and_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().unwrap();
+    let ran = demo(env!("CARGO_BIN_EXE_airlock-under-test"), temporary.path());
+    let (told, complaint) = (String::from_utf8(ran.stdout).unwrap(), String::from_utf8(ran.stderr).unwrap());
+    assert_eq!((ran.status.code(), complaint.as_str()), (Some(0), ""), "{told}");
+    for line in [
+        "  error[AMBIGUOUS_ORDER]: 3 orders fit; ask which one is meant",
+        "  error[NEEDS_PERSON]: a person must say yes to desk.send_mail, and nobody can be asked here",
+        "    - POST /mails (no answer)",
+        "  tickets k1, k2 and k3                   6                    5            3",
+        "  the mail m1                             4                    1            1",
+        "  what was not granted                    1                    0            0",
+        "  the desk counts: tickets 3, mails 1",
+    ] {
+        assert!(told.lines().any(|told| told == line), "{line}\n{told}");
+    }
+    assert!(!told.contains('\u{1b}'), "colours are for terminals");
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_host_that_forgets_keys_ends_the_demo() {
+    let temporary = tempfile::tempdir().unwrap();
+    let forgetful = tempfile::tempdir().unwrap();
+    let airlock = forgetful.path().join("airlock");
+    let script = format!(
+        r#"#!/usr/bin/env bash
+words=()
+while [ $# -gt 0 ]; do
+    if [ "$1" = --key ]; then shift 2; else words+=("$1"); shift; fi
+done
+exec {} "${{words[@]}}"
+"#,
+        env!("CARGO_BIN_EXE_airlock-under-test")
+    );
+    fs::write(&airlock, script).unwrap();
+    fs::set_permissions(&airlock, fs::Permissions::from_mode(0o700)).unwrap();
+    let ran = demo(airlock.to_str().unwrap(), temporary.path());
+    let complaint = String::from_utf8(ran.stderr).unwrap();
+    let fault = "\ndemo: not as told: the answer does not say: nothing was run again\n";
+    assert_eq!((ran.status.code(), complaint.as_str()), (Some(1), fault));
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
