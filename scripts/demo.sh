@@ -30,13 +30,15 @@ fi
 place=$(mktemp -d "${TMPDIR:-/tmp}/airlock-demo.XXXXXX")
 desk_pid='' host_pid=''
 
-# Ends what this script started, and nothing else.
+# Ends a process that this script started, and waits until it is gone.
+ended() {
+    kill -9 "$1" 2>/dev/null || return 0
+    while kill -0 "$1" 2>/dev/null; do sleep 0.01; done
+}
+
 clean_up() {
     local pid
-    for pid in $desk_pid $host_pid; do
-        kill -9 "$pid" 2>/dev/null || true
-        { wait "$pid"; } 2>/dev/null || true
-    done
+    for pid in $desk_pid $host_pid; do ended "$pid"; done
     rm -rf "$place"
 }
 trap clean_up EXIT
@@ -149,6 +151,7 @@ said desk.send_mail
 scene "Nothing is granted unless it is written down"
 "$DESK_BACKEND" --token desk-token >desk.log &
 desk_pid=$!
+disown # or bash would have its say when it ends
 url=''
 for _ in {1..500}; do
     url=$(head -n 1 desk.log)
@@ -253,14 +256,14 @@ third='{"order_id":"A-1004","subject":"Wrong colour","body":"Blue, not red."}'
 typed airlock call desk.create_ticket "$third" --key k3
 "$AIRLOCK" call desk.create_ticket "$third" --key k3 >killed.log 2>&1 </dev/null &
 host_pid=$!
+disown
 for _ in {1..1500}; do
     [ "$(count 'POST /tickets' works)" != 3 ] || break
     kill -0 "$host_pid" 2>/dev/null || failed "the host ended before it was killed: $(cat killed.log)"
     sleep 0.01
 done
 typed kill -9 "$host_pid"
-kill -9 "$host_pid"
-{ wait "$host_pid"; } 2>/dev/null || true
+ended "$host_pid"
 host_pid=''
 say "" "Asked again, a fresh host finds the dead one's run, sees that a ticket may be there, and asks the desk with the same key:"
 run 0 airlock call desk.create_ticket "$third" --key k3

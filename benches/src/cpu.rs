@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use crate::samples::micros;
+
 /// What the threads of this process had used when it was made.
 #[derive(Debug)]
 pub struct Meter(BTreeMap<String, (String, u64)>);
@@ -36,6 +38,12 @@ impl Used {
         self.0.get(name).copied().unwrap_or_default() / u32::try_from(each_of).unwrap_or(u32::MAX).max(1)
     }
 
+    /// By each kind of thread, for each of so many, in words.
+    pub fn told(&self, each_of: usize) -> String {
+        let told = |name: &String| format!("{name} {:.1}", micros(self.by(name, each_of)));
+        self.0.keys().map(told).collect::<Vec<_>>().join(", ")
+    }
+
     /// By all threads, for each of so many.
     pub fn each(&self, of: usize) -> Duration {
         self.0.values().sum::<Duration>() / u32::try_from(of).unwrap_or(u32::MAX).max(1)
@@ -47,7 +55,8 @@ fn threads() -> BTreeMap<String, (String, u64)> {
     for entry in fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok) {
         let read = |file: &str| fs::read_to_string(entry.path().join(file)).unwrap_or_default();
         let ran = read("schedstat").split(' ').next().and_then(|ran| ran.parse().ok()).unwrap_or(0);
-        threads.insert(entry.file_name().to_string_lossy().into_owned(), (read("comm").trim().to_owned(), ran));
+        threads
+            .insert(entry.file_name().to_string_lossy().into_owned(), (read("comm").trim().to_owned(), ran));
     }
     threads
 }

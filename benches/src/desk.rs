@@ -30,7 +30,8 @@ impl Desk {
     /// # Panics
     /// Where it cannot listen.
     pub fn start() -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).expect("a port is free");
         let url = format!("http://{}", listener.local_addr().expect("it is bound"));
         let (stop, stopped) = oneshot::channel();

@@ -37,7 +37,12 @@ fn processor() -> String {
 
 fn memory() -> String {
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    memory.lines().next().and_then(|line| line.split_once(':')).map_or("unknown", |(_, size)| size.trim()).to_owned()
+    memory
+        .lines()
+        .next()
+        .and_then(|line| line.split_once(':'))
+        .map_or("unknown", |(_, size)| size.trim())
+        .to_owned()
 }
 
 fn rustc() -> String {

@@ -39,7 +39,9 @@ impl Place {
         let state = tempfile::tempdir_in(disk).expect("the disk can be written");
         let grant = format!("origin = \"{desk}\"\nmethods = [\"POST\"]\naddresses = [\"127.0.0.1\"]\n");
         let callers = ["first", "second"].map(|name| {
-            format!("[callers.{name}]\npermissions = [\"ticket:write\"]\nmax_risk = \"L4\"\ntools = [\"*\"]\n")
+            format!(
+                "[callers.{name}]\npermissions = [\"ticket:write\"]\nmax_risk = \"L4\"\ntools = [\"*\"]\n"
+            )
         });
         let config = format!(
             "state = {:?}\n\

@@ -16,7 +16,11 @@ impl Samples {
 
     /// The duration that this share of all is not above: 0.5 is the median.
     pub fn at(&self, share: f64) -> Duration {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list of samples")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a place in a list of samples"
+        )]
         #[expect(clippy::cast_precision_loss, reason = "a place in a list of samples")]
         let place = (self.0.len() as f64 * share) as usize;
         self.0.get(place.min(self.0.len().saturating_sub(1))).copied().unwrap_or_default()

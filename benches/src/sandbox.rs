@@ -7,6 +7,7 @@ use airlock::model::clock::SystemClock;
 use airlock::model::id::RunId;
 use airlock::model::limits::Limits;
 use airlock::model::run::Lease;
+use airlock::model::secret::Mask;
 use airlock::sandbox::attempt::{Attempt, Context, Finished};
 use airlock::sandbox::capability::effects::Effects;
 use airlock::sandbox::capability::http::{Egress, SystemResolver};
@@ -46,6 +47,7 @@ impl Sandbox {
             limits.clone(),
             Arc::new(SystemResolver),
             Vec::new(),
+            Mask::default(),
         );
         Self { engine, prepared, grants: Arc::new(Grants::default()), egress, limits }
     }

@@ -15,6 +15,7 @@ use crate::model::id::{CallerName, ProcessId, RunId, ToolName};
 use crate::model::manifest::Tool;
 use crate::model::reply::Reply;
 use crate::model::run::{Record, Summary};
+use crate::model::secret::Mask;
 use crate::model::state::RunState;
 pub use crate::plugin::PluginFault;
 use crate::plugin::{Entry, load};
@@ -135,6 +136,7 @@ impl Host {
             config.limits.clone(),
             resolver,
             config.roots.clone(),
+            Mask::of(&config.secrets),
         );
         let parts = Arc::new(Parts::new(config, engine, store, clock, egress));
         recover::close_all(&parts).await.map_err(OpenFailure::Store)?;

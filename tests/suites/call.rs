@@ -3,6 +3,7 @@
 mod attempts;
 mod callers;
 mod decisions;
+mod ends;
 mod faults;
 mod input;
 mod keys;
@@ -22,7 +23,7 @@ use airlock::model::reply::Reply;
 use airlock::model::run::Record;
 use airlock_tests::backend::{Backend, Fault, Moment};
 use airlock_tests::guests;
-use airlock_tests::world::{SetClock, World, code, keyed};
+use airlock_tests::world::{SetClock, World, body, code, keyed};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -155,6 +156,12 @@ pub(crate) fn standing(record: &Record) -> String {
         None => effect.state.word().to_owned(),
     });
     format!("{} [{}]", record.summary.state.word(), effects.collect::<Vec<_>>().join(", "))
+}
+
+/// How a call ended: its code, whether a key is told, and where its run stands.
+pub(crate) fn end(host: &Host, reply: &Reply) -> String {
+    let key = if body(reply)["details"]["key"].is_string() { "+key" } else { "" };
+    format!("{}{key}, {}", code(reply), standing(&record(host, reply)))
 }
 
 /// A reply in full, without what differs from one time to the next.

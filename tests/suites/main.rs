@@ -9,6 +9,8 @@ mod cli;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod netns;

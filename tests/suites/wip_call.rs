@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod call;
+#[cfg(test)]
+mod store;

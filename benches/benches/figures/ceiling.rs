@@ -84,12 +84,12 @@ async fn read(store: &SqliteStore, number: usize) {
 }
 
 async fn write(store: &SqliteStore, number: usize) {
-    let Reserved::Won(lease) = store.reserve(new_run(number, Repeat::Keyed)).await.expect("the store writes") else {
+    let Reserved::Won(lease) = store.reserve(new_run(number, Repeat::Keyed)).await.expect("the store writes")
+    else {
         panic!("the key is of this bench alone");
     };
     assert!(store.intend(lease, effect(), NOW).await.expect("the store writes"), "the lease is held");
-    let outcome =
-        Outcome { attempt: 1, ordinal: 1, state: EffectState::Done, status: Some(201), at: NOW };
+    let outcome = Outcome { attempt: 1, ordinal: 1, state: EffectState::Done, status: Some(201), at: NOW };
     drop(store.outcome(lease.run, outcome));
     assert!(store.settle(lease, end(vec![outcome])).await.expect("the store writes"), "the lease is held");
 }
@@ -113,7 +113,6 @@ fn new_run(number: usize, repeat: Repeat) -> NewRun {
         attempt: NewAttempt { attempt: 1, plugin: Digest([5; 32]), at },
     }
 }
-
 
 fn effect() -> Effect {
     Effect {

@@ -35,11 +35,16 @@ pub(crate) fn measure(bench: &Bench) {
         .beside("idle", millis(idle_door.p99()))
         .note(format!("p50 {:.3} ms", millis(door.p50())))
         .print();
-    Figure::new("P9", "a tool of 1 ms beside them, p99, against idle", millis(call.p99()) / millis(idle_call.p99()), "×")
-        .at_most(4.0)
-        .note(format!("p99 {:.2} ms, idle {:.2} ms", millis(call.p99()), millis(idle_call.p99())))
-        .note(format!("p50 {:.2} ms, idle {:.2} ms", millis(call.p50()), millis(idle_call.p50())))
-        .print();
+    Figure::new(
+        "P9",
+        "a tool of 1 ms beside them, p99, against idle",
+        millis(call.p99()) / millis(idle_call.p99()),
+        "×",
+    )
+    .at_most(4.0)
+    .note(format!("p99 {:.2} ms, idle {:.2} ms", millis(call.p99()), millis(idle_call.p99())))
+    .note(format!("p50 {:.2} ms, idle {:.2} ms", millis(call.p50()), millis(idle_call.p50())))
+    .print();
     Figure::new("P9", "how far past its deadline a loop's reply comes, p99", millis(past.p99()), "ms")
         .at_most(10.0)
         .note(format!("p50 {:.2} ms, most {:.2} ms", millis(past.p50()), millis(past.most())))

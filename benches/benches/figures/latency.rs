@@ -60,7 +60,8 @@ async fn one_client(bench: &Bench, count: usize, make: &Make) -> (Samples, f64) 
         Arc::new(move |number| make(warm + number))
     };
     let driven = drive(&host, count, 1, &shifted, load::nobody).await;
-    let commits = per(usize::try_from(store.commits() - before).unwrap_or(0), u64::try_from(count).unwrap_or(1));
+    let commits =
+        per(usize::try_from(store.commits() - before).unwrap_or(0), u64::try_from(count).unwrap_or(1));
     host.close().await;
     (driven.each, commits)
 }

@@ -61,10 +61,12 @@ fn main() -> ExitCode {
     if wanted("P2") {
         overhead::measure(&bench);
     }
-    if wanted("P3") {
+    if wanted("P3") || wanted("ceiling") {
         let ceiling = ceiling::measure(&bench);
-        throughput::measure(&bench, &ceiling);
-        killed::measure(&bench);
+        if wanted("P3") {
+            throughput::measure(&bench, &ceiling);
+            killed::measure(&bench);
+        }
     }
     if wanted("P4") {
         latency::measure(&bench);

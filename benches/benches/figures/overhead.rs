@@ -36,6 +36,7 @@ pub(crate) fn measure(bench: &Bench) {
     Figure::new("P2", "CPU around the guest, a reading call with a key", whole - bare, "µs")
         .at_most(40.0)
         .note(format!("whole call {whole:.1} µs, wasmtime alone {bare:.1} µs; no fsync"))
+        .note(format!("by thread: {}", used.told(count)))
         .print();
     let mut stages_sum = 0.0;
     for (name, stage) in stages::all() {

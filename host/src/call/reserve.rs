@@ -82,7 +82,9 @@ async fn make(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> 
             Made::Lost => return Err(Turn::Again),
         }
     };
-    Ok(Reserved { held: Held { valid, place, hold, attempt: 1, earlier: Vec::new(), sitting: began, driven } })
+    Ok(Reserved {
+        held: Held { valid, place, hold, attempt: 1, earlier: Vec::new(), sitting: began, driven },
+    })
 }
 
 async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Result<Reserved, Turn> {

@@ -94,7 +94,7 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
     match written {
         Ok(true) => Ok(finished),
         Ok(false) => Err(Turn::Again),
-        Err(failure) if effects.is_empty() => Err(Turn::Refuse(unstored(&failure))),
+        Err(failure) if effects.is_empty() => Err(Turn::Refuse(unstored(&failure, key.as_deref()))),
         Err(failure) => Err(Turn::Refuse(unknown(finished.run, &failure))),
     }
 }
@@ -111,7 +111,8 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, mask: &Mas
                 None => failure,
             };
             let body = failure.to_json().to_string();
-            (masked(false, body, mask), failure.code.into_owned(), failure.log)
+            let word = mask.text(&failure.code).unwrap_or_else(|| failure.code.into_owned());
+            (masked(false, body, mask), word, failure.log)
         }
     };
     End {
@@ -123,7 +124,8 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, mask: &Mas
         word,
         rearms,
         usage: Usage::default(),
-        log: log.map(|line| format!("host: {line}\n")).unwrap_or_default(),
+        // One line: what a guest put into it does not speak for the host.
+        log: log.map(|line| format!("host: {}\n", line.replace('\n', "\\n"))).unwrap_or_default(),
         outcomes: Vec::new(),
         life,
         at: crate::model::clock::Timestamp(0),
@@ -166,11 +168,14 @@ fn key_told(hold: &Hold, given: Option<&str>, run: RunId) -> Option<String> {
     }
 }
 
-fn unstored(failure: &crate::store::StoreFailure) -> Failure {
+fn unstored(failure: &crate::store::StoreFailure, key: Option<&str>) -> Failure {
     let text = "the host cannot write the result down, so it gives none; nothing was changed outside";
     let mut refusal = Failure::new(Kind::Transient, code::STORE_UNAVAILABLE, text);
     refusal.log = Some(format!("{failure}; {}", failure.hint()));
-    refusal
+    match key {
+        Some(key) => refusal.with_detail("key", key),
+        None => refusal,
+    }
 }
 
 fn unknown(run: RunId, failure: &crate::store::StoreFailure) -> Failure {

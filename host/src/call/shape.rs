@@ -90,10 +90,14 @@ pub(super) fn refusal(parts: &Parts, call: &Call, failure: &Failure) -> Reply {
 /// The reply to a decision: the result as it stands from now on.
 pub(super) fn decided(parts: &Parts, record: &Record, stored: &Stored) -> Reply {
     let call = Call { came: parts.clock.steady(), trace: record.trace.clone() };
+    let usage = record.usage;
     let meta = Meta {
         run: Some(record.summary.run),
         step: Some(1),
         attempts: record.summary.attempts,
+        fuel: usage.fuel,
+        memory_bytes: usage.memory,
+        effects: usage.effects,
         ..call.meta(parts)
     };
     Reply { body: stored.to_body(), meta }

@@ -363,7 +363,9 @@ mod tests {
         };
         let told = |effects: &[Effect]| match classify(Ended::Interrupted, effects) {
             Verdict::Done(_) => panic!("nobody replied"),
-            Verdict::Failed { failure, .. } | Verdict::Partial(failure) | Verdict::Unknown { failure, .. } => {
+            Verdict::Failed { failure, .. }
+            | Verdict::Partial(failure)
+            | Verdict::Unknown { failure, .. } => {
                 format!("{} {:?}", failure.message, failure.log)
             }
         };

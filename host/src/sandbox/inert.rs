@@ -10,7 +10,7 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{HostWallClock, WasiCtx, WasiCtxBuilder};
 
-use super::logbook::Logbook;
+use super::logbook::{Logbook, Stream};
 use crate::model::clock::Timestamp;
 
 /// The most random bytes of one request.
@@ -32,7 +32,8 @@ pub struct Sitting {
 pub(super) fn wasi(log: &Logbook, sitting: Option<Sitting>) -> WasiCtx {
     let mut wasi = WasiCtxBuilder::new();
     wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false).max_random_size(RANDOM);
-    wasi.stdout(Stream { log: log.clone(), name: "out" }).stderr(Stream { log: log.clone(), name: "err" });
+    wasi.stdout(Logged { log: log.clone(), stream: Stream::Out })
+        .stderr(Logged { log: log.clone(), stream: Stream::Err });
     if let Some(sitting) = sitting {
         let seed = |part: u8| {
             let mut seed = sitting.seed;
@@ -65,57 +66,35 @@ impl HostWallClock for Restarted {
 }
 
 #[derive(Debug, Clone)]
-struct Stream {
+struct Logged {
     log: Logbook,
-    name: &'static str,
+    stream: Stream,
 }
 
-impl IsTerminal for Stream {
+impl IsTerminal for Logged {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for Stream {
+impl StdoutStream for Logged {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         // Only interfaces that are not linked here ask for it.
         Box::new(tokio::io::sink())
     }
 
     fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(Lines { stream: self.clone(), begun: Vec::new() })
+        Box::new(self.clone())
     }
 }
 
-/// Cuts what a guest writes into lines.
-struct Lines {
-    stream: Stream,
-    begun: Vec<u8>,
-}
-
-impl Lines {
-    fn end_line(&mut self) {
-        if !self.begun.is_empty() {
-            let line = String::from_utf8_lossy(&self.begun);
-            self.stream.log.guest(&format!("{}: {}", self.stream.name, line.trim_end_matches('\r')));
-            self.begun.clear();
-        }
-    }
-}
-
-impl OutputStream for Lines {
+impl OutputStream for Logged {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.begun.extend_from_slice(part.strip_suffix(b"\n").unwrap_or(part));
-            if part.ends_with(b"\n") || self.begun.len() >= WRITE {
-                self.end_line();
-            }
-        }
+        self.log.stream(self.stream, &bytes);
         Ok(())
     }
 
     fn flush(&mut self) -> StreamResult<()> {
-        self.end_line();
         Ok(())
     }
 
@@ -125,12 +104,6 @@ impl OutputStream for Lines {
 }
 
 #[wasmtime_wasi::async_trait]
-impl Pollable for Lines {
+impl Pollable for Logged {
     async fn ready(&mut self) {}
-}
-
-impl Drop for Lines {
-    fn drop(&mut self) {
-        self.end_line();
-    }
 }

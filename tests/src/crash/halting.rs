@@ -70,19 +70,20 @@ impl Points {
     /// # Panics
     /// If nobody reads.
     pub async fn reply(&self, line: &str) {
-        let (n, halts) = {
-            let mut state = self.lock();
-            if state.halting {
-                drop(state);
-                return pending().await;
-            }
-            state.replies += 1;
-            let halts = self.inner.halt == Some(Point::Replied(state.replies));
-            state.halting |= halts;
-            (state.replies, halts)
-        };
+        let Some((n, halts)) = self.replied() else { return pending().await };
         tell(line);
         self.passed(Point::Replied(n), halts).await;
+    }
+
+    /// The number of a reply, and whether it is the last; none where everything stands still.
+    fn replied(&self) -> Option<(u32, bool)> {
+        let mut state = self.lock();
+        if state.halting {
+            return None;
+        }
+        state.replies += 1;
+        state.halting = self.inner.halt == Some(Point::Replied(state.replies));
+        Some((state.replies, state.halting))
     }
 
     fn enter(&self, commit: Commit) -> Entered {

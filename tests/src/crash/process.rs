@@ -77,24 +77,20 @@ impl Process {
         }
     }
 
-    /// Waits until it has acknowledged a reply, or is dead, and gives the latest.
-    ///
-    /// # Panics
-    /// If it says something that children do not say.
-    pub fn wait_for_reply(&mut self) -> Option<String> {
-        let before = self.said.replies.len();
-        while self.said.replies.len() == before {
-            self.line()?;
-        }
-        self.said.replies.last().cloned()
-    }
-
     /// Kills it, as `kill -9` does.
     ///
     /// # Panics
     /// If it is not there any more.
     pub fn kill(&mut self) {
         self.child.kill().expect("the child is ours");
+    }
+
+    /// Waits until it is gone, and its locks with it.
+    ///
+    /// # Panics
+    /// If it is not ours to wait for.
+    pub fn wait_until_gone(&mut self) {
+        self.child.wait().expect("the child is ours");
     }
 
     /// Gives it the word, waits for its end, and tells what it has said.

@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use airlock_tests::backend::{Backend, Listener};
 use airlock_tests::guests::COURIER;
 use airlock_tests::netns::{self, PRIVATE};
-use airlock_tests::world::World;
+use airlock_tests::world::{World, body, code};
+use serde_json::json;
 
 use super::{Open, get, open_world, told};
 
@@ -63,9 +64,13 @@ async fn this_machine_is_not_reached_however_it_is_written() {
     for host in MAPPED {
         says_what_kind(&open, host, port, "mapped").await;
     }
-    for (host, kind) in
-        [("localhost", "loopback"), ("LOCALHOST", "loopback"), ("[::1]", "loopback"), ("0", "unspecified"), ("[::]", "unspecified")]
-    {
+    for (host, kind) in [
+        ("localhost", "loopback"),
+        ("LOCALHOST", "loopback"),
+        ("[::1]", "loopback"),
+        ("0", "unspecified"),
+        ("[::]", "unspecified"),
+    ] {
         says_what_kind(&open, host, port, kind).await;
     }
     // A name with a dot at its end is another name, which may lead nowhere; where it leads here it is refused.
@@ -90,7 +95,15 @@ async fn a_grant_for_one_way_of_writing_is_none_for_another_host() {
     let listener = Listener::start_on("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = listener.address().port();
     let open = granted(&["127.0.0.1"], port, &["127.0.0.1", "::1"]).await;
-    for host in ["localhost", "localhost.", "[::1]", "[::ffff:127.0.0.1]", "127.0.0.2", "0.0.0.0", "127.0.0.1.nip.test"] {
+    for host in [
+        "localhost",
+        "localhost.",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "127.0.0.2",
+        "0.0.0.0",
+        "127.0.0.1.nip.test",
+    ] {
         let data = open.data("courier.fetch", get(&format!("http://{host}:{port}/"))).await;
         assert!(told(&data).starts_with("Forbidden(\"the operator has not granted GET"), "{host}: {data}");
     }
@@ -129,6 +142,28 @@ async fn addresses_of_no_public_network_are_refused_by_their_kind() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_line_that_would_allow_an_address_is_kept_for_the_operator_and_does_allow_it() {
+    let backend = Backend::start().await;
+    let port = backend.address.port();
+    for host in ["127.0.0.1", "[::ffff:127.0.0.1]", "localhost"] {
+        let ungranted = granted(&[host], port, &[]).await;
+        let mut job = get(&format!("http://{host}:{port}/orders/A-1002"));
+        job["any_answer"] = json!(false);
+        let reply = ungranted.call("courier.fetch", job.clone()).await;
+        assert_eq!(code(&reply), "REQUEST_REFUSED");
+        let shown = body(&reply).to_string();
+        assert!(!shown.contains("127.0.0.1") && !shown.contains("[[plugin"), "{shown}");
+        let log = ungranted.log(&reply).await;
+        let (_, line) = log.split_once("addresses = [").expect(&log);
+        let (addresses, rest) = line.split_once(']').unwrap();
+        assert_eq!(rest, " would allow it\n");
+        let addresses: Vec<&str> = addresses.split(", ").map(|text| text.trim_matches('"')).collect();
+        let twin = granted(&[host], port, &addresses).await;
+        assert_eq!(twin.data("courier.fetch", job).await["status"], 200, "{addresses:?}");
+    }
+}
+
 /// Runs to its end on a runtime of its own, as a body inside a namespace must.
 pub(super) fn block_on(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(test);
@@ -136,7 +171,8 @@ pub(super) fn block_on(test: impl Future<Output = ()>) {
 
 #[test]
 fn private_servers_that_listen_are_not_reached_until_their_address_is_granted() {
-    let name = "attack::addresses::private_servers_that_listen_are_not_reached_until_their_address_is_granted";
+    let name =
+        "attack::addresses::private_servers_that_listen_are_not_reached_until_their_address_is_granted";
     netns::inside(name, &PRIVATE, || block_on(private_servers()));
 }
 

@@ -81,7 +81,8 @@ async fn a_guest_may_ask_for_less_time_and_never_for_more() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_that_waits_for_an_answer_ends_at_its_own_time() {
     let backend = Backend::start().await;
-    let open = toward(&backend.url, "[limits]\nread = \"2s\"\n[tools.\"courier.fetch\"]\ntimeout = \"200ms\"").await;
+    let open =
+        toward(&backend.url, "[limits]\nread = \"2s\"\n[tools.\"courier.fetch\"]\ntimeout = \"200ms\"").await;
     let url = format!("{}/orders/A-1002", backend.url);
     backend.fault("/orders", Fault::hang(Moment::AfterHead), 1);
     assert_eq!(open.code("courier.fetch", get(&url)).await, "TIME_LIMIT");
@@ -102,10 +103,11 @@ async fn a_head_without_an_end_is_not_taken() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_of_many_fields_is_taken_up_to_a_hundred() {
     let head = |fields: usize, length: usize| {
-        let fields: String = (0..fields).map(|number| format!("x-{number}: {}\r\n", "y".repeat(length))).collect();
+        let fields: String =
+            (0..fields).map(|number| format!("x-{number}: {}\r\n", "y".repeat(length))).collect();
         format!("HTTP/1.1 200 OK\r\n{fields}content-length: 2\r\n\r\nok")
     };
-    for (fields, length) in [(101, 1), (50, 2000), (1, 70_000)] {
+    for (fields, length) in [(101, 1), (50, 4000), (1, 200_000)] {
         let (_wire, data) = answered(&head(fields, length), "").await;
         assert!(told(&data).starts_with("BrokenRead("), "{fields} {length}: {data}");
     }
@@ -141,9 +143,11 @@ async fn an_answer_that_is_no_http_is_none() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_promises_more_than_it_gives_is_broken_and_one_that_gives_more_is_cut_there() {
-    let (_wire, data) = answered("HTTP/1.1 200 OK\r\ncontent-length: 10\r\nconnection: close\r\n\r\nabc", "").await;
+    let (_wire, data) =
+        answered("HTTP/1.1 200 OK\r\ncontent-length: 10\r\nconnection: close\r\n\r\nabc", "").await;
     assert!(told(&data).starts_with("BrokenRead("), "{data}");
-    let (_wire, data) = answered("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabcHTTP/1.1 200 OK\r\n\r\n", "").await;
+    let (_wire, data) =
+        answered("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabcHTTP/1.1 200 OK\r\n\r\n", "").await;
     assert_eq!((&data["status"], &data["body"]), (&json!(200), &json!("abc")));
     // A chunk that says that it is larger than everything.
     let endless = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n";
@@ -154,7 +158,8 @@ async fn an_answer_that_promises_more_than_it_gives_is_broken_and_one_that_gives
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_compressed_stays_so() {
     let body = "\x1f\u{8b}bomb";
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let head =
+        format!("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     let (_wire, data) = answered(&head, "").await;
     assert_eq!((&data["body"], &data["length"]), (&json!(body), &json!(body.len())));
 }

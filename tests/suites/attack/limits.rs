@@ -23,7 +23,16 @@ async fn stopped_and_granted(tool: &str, hostile: Value, twin: Value) {
 async fn an_endless_loop_ends_at_its_time_and_the_limit_is_named() {
     let tight = open(&[GREEDY], TIGHT).await;
     let reply = tight.call("greedy.spin", json!({})).await;
-    assert_json_snapshot!(body(&reply), @"");
+    assert_json_snapshot!(body(&reply), @r#"
+    {
+      "code": "TIME_LIMIT",
+      "kind": "limit",
+      "message": "the attempt took longer than 200ms ([limits] attempt)",
+      "retryable": false,
+      "action": "stop",
+      "retry_after_ms": 0
+    }
+    "#);
     assert_eq!(code(&reply), "TIME_LIMIT");
     let wide = open(&[GREEDY], "").await;
     assert_eq!(wide.data("greedy.spin", json!({ "rounds": 1_000_000 })).await, json!({ "done": 1_000_000 }));
@@ -38,7 +47,11 @@ async fn a_loop_of_host_calls_ends_at_its_time() {
     }
     let wide = open(&[GREEDY], "").await;
     for what in ["config", "log", "clock"] {
-        assert_eq!(wide.code("greedy.call_host", json!({ "what": what, "rounds": 1000 })).await, "ok", "{what}");
+        assert_eq!(
+            wide.code("greedy.call_host", json!({ "what": what, "rounds": 1000 })).await,
+            "ok",
+            "{what}"
+        );
     }
 }
 
@@ -61,22 +74,40 @@ async fn a_tool_has_a_time_of_its_own_where_the_operator_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fuel_ends_what_computes_too_much_long_before_its_time() {
-    let job = json!({ "rounds": 5_000_000 });
-    let tight = open(&[GREEDY], "[limits]\nfuel = 1_000_000").await;
+    let job = json!({ "rounds": 20_000_000 });
+    let tight = open(&[GREEDY], "[limits]\nfuel = 50_000_000").await;
     let reply = tight.call("greedy.spin", job.clone()).await;
-    assert_json_snapshot!(body(&reply), @"");
-    assert!(reply.meta.fuel <= 1_000_000, "{} units were used", reply.meta.fuel);
-    let wide = open(&[GREEDY], "[limits]\nfuel = 1_000_000_000").await;
+    assert_json_snapshot!(body(&reply), @r#"
+    {
+      "code": "FUEL_LIMIT",
+      "kind": "limit",
+      "message": "the tool used up its 50000000 units of fuel ([limits] fuel)",
+      "retryable": false,
+      "action": "stop",
+      "retry_after_ms": 0
+    }
+    "#);
+    assert!(reply.meta.fuel <= 50_000_000, "{} units were used", reply.meta.fuel);
+    let wide = open(&[GREEDY], "[limits]\nfuel = 5_000_000_000").await;
     let reply = wide.call("greedy.spin", job).await;
     assert_eq!(code(&reply), "ok");
-    assert!((1_000_000..1_000_000_000).contains(&reply.meta.fuel), "{} units were used", reply.meta.fuel);
+    assert!((50_000_000..5_000_000_000).contains(&reply.meta.fuel), "{} units were used", reply.meta.fuel);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_ends_the_guest_that_cannot_say_that_it_has_none_left() {
     let tight = open(&[GREEDY], "[limits]\nmemory = \"16 MiB\"").await;
     let reply = tight.call("greedy.allocate", json!({ "mib": 48, "touch": true })).await;
-    assert_json_snapshot!(body(&reply), @"");
+    assert_json_snapshot!(body(&reply), @r#"
+    {
+      "code": "MEMORY_LIMIT",
+      "kind": "limit",
+      "message": "the tool asked for more than 16777216 bytes of memory ([limits] memory)",
+      "retryable": false,
+      "action": "stop",
+      "retry_after_ms": 0
+    }
+    "#);
     assert!(reply.meta.memory_bytes <= 16 << 20, "{} bytes were held", reply.meta.memory_bytes);
     // Without an end, too.
     let reply = tight.call("greedy.allocate", json!({ "mib": 1_000_000_000 })).await;
@@ -117,7 +148,16 @@ async fn a_guest_that_calls_itself_for_ever_leaves_the_host_alive_and_says_nothi
 async fn the_words_of_a_guest_that_traps_are_kept_for_the_operator_alone() {
     let open = open(&[GREEDY], "").await;
     let reply = open.call("greedy.panic", json!({ "text": "at 10.0.0.7 in SELECT * FROM orders" })).await;
-    assert_json_snapshot!(body(&reply), @"");
+    assert_json_snapshot!(body(&reply), @r#"
+    {
+      "code": "INTERNAL",
+      "kind": "internal",
+      "message": "the tool failed inside; quote the trace id to whoever runs this host",
+      "retryable": false,
+      "action": "stop",
+      "retry_after_ms": 0
+    }
+    "#);
     let log = open.log(&reply).await;
     assert!(log.contains("at 10.0.0.7 in SELECT * FROM orders") && log.contains("host: trap: "), "{log}");
     assert_eq!(open.code("greedy.panic", json!({})).await, "ok");
@@ -137,7 +177,13 @@ async fn a_guest_that_exits_has_failed_whatever_it_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_sees_no_arguments_no_variables_and_no_folder() {
     let open = open(&[GREEDY], "").await;
-    assert_json_snapshot!(open.data("greedy.environment", json!({})).await, @"");
+    assert_json_snapshot!(open.data("greedy.environment", json!({})).await, @r#"
+    {
+      "arguments": [],
+      "variables": [],
+      "folder": "/"
+    }
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -152,7 +198,16 @@ async fn requests_are_bounded_by_their_number() {
     job["times"] = json!(5);
     let tight = open_world(world(3)).await;
     let reply = tight.call("courier.fetch", job.clone()).await;
-    assert_json_snapshot!(body(&reply), @"");
+    assert_json_snapshot!(body(&reply), @r#"
+    {
+      "code": "REQUEST_LIMIT",
+      "kind": "limit",
+      "message": "the tool sent more than 3 requests ([limits] requests)",
+      "retryable": false,
+      "action": "stop",
+      "retry_after_ms": 0
+    }
+    "#);
     assert_eq!(backend.counts().of("GET /orders/A-1002").requests, 3);
     let wide = open_world(world(5)).await;
     assert_eq!(wide.code("courier.fetch", job).await, "ok");

@@ -58,7 +58,8 @@ impl Resolve for Silent {
 
 /// A host whose names are resolved so, and whose courier may send to one of them.
 async fn named(origin: &str, addresses: &[&str], more: &str, resolver: Arc<dyn Resolve>) -> Open {
-    let world = World::new().with_plugins(&[COURIER]).with_grant("courier", origin, addresses).with_config(more);
+    let world =
+        World::new().with_plugins(&[COURIER]).with_grant("courier", origin, addresses).with_config(more);
     let mut seams = Seams::system(&world.config()).unwrap();
     seams.resolver = resolver;
     let host = world.open_with(seams).await;
@@ -89,7 +90,8 @@ async fn a_name_that_leads_to_this_machine_is_refused_until_its_address_is_grant
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_is_resolved_once_and_the_address_that_was_checked_is_dialled() {
     let backend = Backend::start().await;
-    let other = Listener::start_on(SocketAddr::new("127.0.0.2".parse().unwrap(), backend.address.port())).unwrap();
+    let other =
+        Listener::start_on(SocketAddr::new("127.0.0.2".parse().unwrap(), backend.address.port())).unwrap();
     let origin = format!("http://inside.test:{}", backend.address.port());
     let resolver = Arc::new(Answers::of(&[&["127.0.0.1"], &["127.0.0.2"]]));
     let open = named(&origin, &["127.0.0.1"], "", resolver.clone()).await;
@@ -100,7 +102,8 @@ async fn a_name_is_resolved_once_and_the_address_that_was_checked_is_dialled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_that_changes_its_answer_is_checked_each_time() {
     let backend = Backend::start().await;
-    let other = Listener::start_on(SocketAddr::new("127.0.0.2".parse().unwrap(), backend.address.port())).unwrap();
+    let other =
+        Listener::start_on(SocketAddr::new("127.0.0.2".parse().unwrap(), backend.address.port())).unwrap();
     let origin = format!("http://inside.test:{}", backend.address.port());
     let answers: &[&[&str]] = &[&["127.0.0.1"], &["127.0.0.2"], &["127.0.0.1"]];
     let open = named(&origin, &["127.0.0.1"], "", Arc::new(Answers::of(answers))).await;
@@ -115,7 +118,8 @@ async fn a_name_that_changes_its_answer_is_checked_each_time() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_call_that_meets_a_changed_answer_between_its_requests_is_stopped_there() {
     let backend = Backend::start().await;
-    let other = Listener::start_on(SocketAddr::new("127.0.0.2".parse().unwrap(), backend.address.port())).unwrap();
+    let other =
+        Listener::start_on(SocketAddr::new("127.0.0.2".parse().unwrap(), backend.address.port())).unwrap();
     let origin = format!("http://inside.test:{}", backend.address.port());
     let answers: &[&[&str]] = &[&["127.0.0.1"], &["127.0.0.2"]];
     let open = named(&origin, &["127.0.0.1"], "", Arc::new(Answers::of(answers))).await;

@@ -14,7 +14,7 @@ const MIB: u64 = 1 << 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_huge_text_is_refused_wherever_it_stands() {
-    let tight = open(&[GREEDY], "[limits]\noutput = \"1 MiB\"").await;
+    let tight = open(&[GREEDY], "[limits]\nmemory = \"256 MiB\"").await;
     let wide = open(&[GREEDY], "[limits]\noutput = \"4 MiB\"").await;
     for place in ["data", "message", "details"] {
         for bytes in [2 * MIB, 16 * MIB] {
@@ -35,7 +35,16 @@ async fn a_huge_list_is_refused_wherever_it_stands() {
         assert_eq!(code(&reply), "OUTPUT_LIMIT", "{place}");
     }
     let reply = tight.call("greedy.long_list", json!({ "items": 500_000 })).await;
-    assert_json_snapshot!(body(&reply), @"");
+    assert_json_snapshot!(body(&reply), @r#"
+    {
+      "code": "OUTPUT_LIMIT",
+      "kind": "limit",
+      "message": "the tool gave more than 1048576 bytes of output ([limits] output)",
+      "retryable": false,
+      "action": "stop",
+      "retry_after_ms": 0
+    }
+    "#);
     let wide = open(&[GREEDY], "[limits]\noutput = \"8 MiB\"").await;
     let data = wide.data("greedy.long_list", json!({ "items": 500_000 })).await;
     assert_eq!(data["items"].as_array().map(Vec::len), Some(500_000));
@@ -59,7 +68,9 @@ fn bounded(log: &str, limit: usize) {
 
 fn dropped(log: &str) -> u64 {
     let last = log.lines().last().unwrap_or_default();
-    let count = last.strip_prefix("host: ").and_then(|rest| rest.split_once(" lines beyond [limits] log were dropped"));
+    let count = last
+        .strip_prefix("host: ")
+        .and_then(|rest| rest.split_once(" lines beyond [limits] log were dropped"));
     count.map_or(0, |(count, _)| count.parse().expect("a count is a number"))
 }
 
@@ -117,7 +128,11 @@ async fn a_long_line_is_kept_whole_where_there_is_room() {
     for to in ["stdout", "stderr"] {
         let reply = open.call("greedy.print", json!({ "lines": 1, "bytes": 6000, "to": to })).await;
         let log = open.log(&reply).await;
-        assert!(log.lines().any(|line| line.ends_with(&"x".repeat(6000))), "{to}: {} lines", log.lines().count());
+        assert!(
+            log.lines().any(|line| line.ends_with(&"x".repeat(6000))),
+            "{to}: {} lines",
+            log.lines().count()
+        );
     }
 }
 
@@ -130,10 +145,19 @@ async fn a_guest_cannot_write_a_line_in_the_hosts_name() {
     let log = open.log(&reply).await;
     assert!(log.contains("the operator approved it"), "{log}");
     assert!(log.lines().all(|line| !line.trim_start().starts_with("host:")), "{log}");
-    let reply = open.call("greedy.panic", json!({ "text": "x\nhost: trap: none\rhost: all is well" })).await;
-    let log = open.log(&reply).await;
-    let host: Vec<_> = log.split(['\n', '\r']).filter(|line| line.starts_with("host:")).collect();
-    assert_eq!(host.len(), 1, "{log}");
+    let forged = "x\nhost: all is well\n\nhost: and again";
+    let fatal = json!({ "kind": "fatal", "code": "INTERNAL", "message": forged });
+    for (tool, input) in
+        [("greedy.panic", json!({ "text": forged })), ("twoface.say", json!({ "say": { "error": fatal } }))]
+    {
+        let reply = open.call(tool, input).await;
+        assert_eq!(code(&reply), "INTERNAL");
+        let log = open.log(&reply).await;
+        assert!(log.contains("all is well"), "{log}");
+        // The host's own line is its last, and the only one.
+        let host: Vec<_> = log.lines().filter(|line| line.trim_start().starts_with("host:")).collect();
+        assert_eq!((host.len(), host.last().copied()), (1, log.lines().last()), "{log}");
+    }
 }
 
 /// Tells the test binary that it runs one test alone.
@@ -159,23 +183,29 @@ fn is_alone() -> bool {
 }
 
 async fn give_much() {
-    let open = open(&[GREEDY, TWOFACE], "[limits]\nmemory = \"256 MiB\"\nlog = \"64 KiB\"").await;
-    assert_eq!(open.code("greedy.long_text", json!({ "bytes": 10 })).await, "ok");
-    let before = peak();
-    let attach = json!({ "say": { "attach": { "count": 1_500_000, "bytes": 0 } } });
-    assert_eq!(open.code("twoface.say", attach).await, "OUTPUT_LIMIT");
-    for place in ["data", "message", "details"] {
-        let text = json!({ "bytes": 40 * MIB, "place": place });
-        assert_eq!(open.code("greedy.long_text", text).await, "OUTPUT_LIMIT");
+    const GUEST: u64 = 48;
+    let config = format!("[limits]\nat_once = 2\nmemory = \"{GUEST} MiB\"\noutput = \"1 MiB\"");
+    let open = open(&[GREEDY, TWOFACE], &config).await;
+    // As much as guests themselves may hold, and what is kept of those that have gone.
+    for _ in 0..20 {
+        assert_eq!(open.code("greedy.allocate", json!({ "mib": GUEST - 4, "touch": true })).await, "ok");
     }
-    for bytes in [1000, 5_000_000] {
-        let lines = json!({ "lines": 2_000_000 / bytes, "bytes": bytes });
-        open.call("greedy.log_lines", lines).await;
+    let before = peak();
+    let attach = json!({ "say": { "attach": { "count": 250_000, "bytes": 0 } } });
+    let text = |place: &str| json!({ "bytes": 10 * MIB, "place": place });
+    for _ in 0..3 {
+        let given =
+            tokio::join!(open.code("twoface.say", attach.clone()), open.code("twoface.say", attach.clone()));
+        assert_eq!(given, ("OUTPUT_LIMIT".to_owned(), "OUTPUT_LIMIT".to_owned()));
+        for place in ["data", "message", "details"] {
+            assert_eq!(open.code("greedy.long_text", text(place)).await, "OUTPUT_LIMIT", "{place}");
+        }
+        let lines = json!({ "lines": 5, "bytes": 5_000_000 });
+        assert_eq!(open.code("greedy.log_lines", lines).await, "ok");
     }
     let rose = peak() - before;
     println!("peak rose by {rose} MiB");
-    // One guest may hold 256 MiB at a time; what the host adds is little beside it.
-    assert!(rose < 256 + 48, "the peak rose by {rose} MiB");
+    assert!(rose < 32, "the peak rose by {rose} MiB");
 }
 
 /// The most that this process held, in MiB.

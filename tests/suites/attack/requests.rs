@@ -43,7 +43,10 @@ async fn an_origin_that_is_not_declared_is_refused_though_it_is_granted() {
     let (listener, open) = listened(everything).await;
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7"));
-    assert_snapshot!(refused(&open, "courier.fetch_fixed", job, &url).await, @"");
+    assert_snapshot!(refused(&open, "courier.fetch_fixed", job, &url).await, @r"
+    model: REQUEST_REFUSED: the tool does not declare GET ORIGIN/orders/7
+    log: host: refused GET ORIGIN/orders/7: the tool does not declare GET ORIGIN/orders/7
+    ");
     assert_eq!(listener.connections(), 0);
 }
 
@@ -52,7 +55,10 @@ async fn an_origin_whose_configuration_is_missing_is_refused_with_the_line_that_
     let (listener, open) = listened(everything).await;
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7"));
-    assert_snapshot!(refused(&open, "courier.fetch_configured", job.clone(), &url).await, @"");
+    assert_snapshot!(refused(&open, "courier.fetch_configured", job.clone(), &url).await, @r#"
+    model: REQUEST_REFUSED: the tool does not declare GET ORIGIN/orders/7
+    log: host: refused GET ORIGIN/orders/7: the tool does not declare GET ORIGIN/orders/7; [plugin.courier] config = { backend_url = "ORIGIN" } would allow it
+    "#);
     assert_eq!(listener.connections(), 0);
 
     let backend = Backend::start().await;
@@ -68,7 +74,10 @@ async fn a_configured_origin_still_needs_its_grant() {
     let (listener, open) = listened(line).await;
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7"));
-    assert_snapshot!(refused(&open, "courier.fetch_configured", job, &url).await, @"");
+    assert_snapshot!(refused(&open, "courier.fetch_configured", job, &url).await, @r#"
+    model: REQUEST_REFUSED: the operator has not granted GET ORIGIN/orders/7
+    log: host: refused GET ORIGIN/orders/7: the operator has not granted GET ORIGIN/orders/7; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
+    "#);
     assert_eq!(listener.connections(), 0);
 }
 
@@ -77,7 +86,10 @@ async fn a_method_that_is_not_declared_is_refused_though_it_is_granted() {
     let (listener, open) = listened(everything).await;
     let url = format!("http://{}", listener.address());
     let job = json!({ "method": "PUT", "url": format!("{url}/orders/7") });
-    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @"");
+    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @r"
+    model: REQUEST_REFUSED: the tool does not declare PUT ORIGIN/orders/7
+    log: host: refused PUT ORIGIN/orders/7: the tool does not declare PUT ORIGIN/orders/7
+    ");
     assert_eq!(listener.connections(), 0);
 }
 
@@ -91,7 +103,10 @@ async fn a_path_that_is_not_declared_is_refused_though_it_is_granted() {
         assert!(told(&data).starts_with("Forbidden(\"the tool does not declare GET"), "{path}: {data}");
     }
     let job = get(&format!("{url}/orders/7/lines?id=1"));
-    assert_snapshot!(refused(&open, "courier.narrow", job, &url).await, @"");
+    assert_snapshot!(refused(&open, "courier.narrow", job, &url).await, @r"
+    model: REQUEST_REFUSED: the tool does not declare GET ORIGIN/orders/7/lines
+    log: host: refused GET ORIGIN/orders/7/lines: the tool does not declare GET ORIGIN/orders/7/lines
+    ");
     assert_eq!(listener.connections(), 0);
 
     let backend = Backend::start().await;
@@ -105,7 +120,10 @@ async fn an_origin_that_nobody_granted_is_refused_with_the_line_that_would_grant
     let (listener, open) = listened(|_| String::new()).await;
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7?token=x"));
-    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @"");
+    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @r#"
+    model: REQUEST_REFUSED: the operator has not granted GET ORIGIN/orders/7
+    log: host: refused GET ORIGIN/orders/7: the operator has not granted GET ORIGIN/orders/7; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
+    "#);
     assert_eq!(listener.connections(), 0);
 }
 
@@ -114,12 +132,18 @@ async fn a_method_that_nobody_granted_is_refused_with_the_line_that_would_grant_
     let (listener, open) = listened(|url| grant(url, "[\"HEAD\"]", "")).await;
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7"));
-    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @"");
+    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @r#"
+    model: REQUEST_REFUSED: the operator has not granted GET ORIGIN/orders/7
+    log: host: refused GET ORIGIN/orders/7: the operator has not granted GET ORIGIN/orders/7; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
+    "#);
     assert_eq!(listener.connections(), 0);
 
     let backend = Backend::start().await;
     let twin = super::open(&[COURIER], &grant(&backend.url, "[\"GET\"]", "")).await;
-    assert_eq!(twin.data("courier.fetch", get(&format!("{}/orders/A-1002", backend.url))).await["status"], 200);
+    assert_eq!(
+        twin.data("courier.fetch", get(&format!("{}/orders/A-1002", backend.url))).await["status"],
+        200
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,12 +152,18 @@ async fn a_path_that_nobody_granted_is_refused_with_the_line_that_would_grant_it
     let (listener, open) = listened(paths).await;
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/admin/users"));
-    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @"");
+    assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @r#"
+    model: REQUEST_REFUSED: the operator has not granted GET ORIGIN/admin/users
+    log: host: refused GET ORIGIN/admin/users: the operator has not granted GET ORIGIN/admin/users; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/admin/users"] would allow it
+    "#);
     assert_eq!(listener.connections(), 0);
 
     let backend = Backend::start().await;
     let twin = super::open(&[COURIER], &paths(&backend.url)).await;
-    assert_eq!(twin.data("courier.fetch", get(&format!("{}/orders/A-1002", backend.url))).await["status"], 200);
+    assert_eq!(
+        twin.data("courier.fetch", get(&format!("{}/orders/A-1002", backend.url))).await["status"],
+        200
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -167,6 +197,10 @@ async fn a_url_that_can_be_read_in_two_ways_is_not_sent() {
         format!("http://user@{address}/"),
         format!("http://user:pass@{address}/"),
         format!("http://@{address}/"),
+        format!("http://:@{address}/"),
+        format!("http:///{address}/"),
+        format!("http://?{address}/"),
+        "http://".to_owned(),
         format!("http:{address}/"),
         format!("http:/{address}/"),
         format!("//{address}/"),
@@ -178,7 +212,7 @@ async fn a_url_that_can_be_read_in_two_ways_is_not_sent() {
         format!("{url}/\u{fc}"),
         format!("http://\u{ff11}27.0.0.1:{}/", address.port()),
         format!("ftp://{address}/"),
-        format!("file:///etc/passwd"),
+        "file:///etc/passwd".to_owned(),
         format!("javascript:{url}"),
         format!("{url}/{}", "x".repeat(9000)),
         String::new(),
@@ -210,10 +244,20 @@ async fn a_whole_url_as_a_path_stays_a_path_of_the_granted_origin() {
 async fn a_method_that_is_no_word_or_opens_a_tunnel_is_not_sent() {
     let (listener, open) = listened(everything).await;
     let url = format!("http://{}/orders/7", listener.address());
-    for method in
-        ["get", "", "GET ", "G\r\nET", "GET / HTTP/1.1\r\nX: y", "CONNECT", "TRACE", "TRACK", "GET\t", "\u{213}ET"]
-    {
-        let reply = open.call("courier.fetch", json!({ "method": method, "url": url, "any_answer": true })).await;
+    for method in [
+        "get",
+        "",
+        "GET ",
+        "G\r\nET",
+        "GET / HTTP/1.1\r\nX: y",
+        "CONNECT",
+        "TRACE",
+        "TRACK",
+        "GET\t",
+        "\u{213}ET",
+    ] {
+        let reply =
+            open.call("courier.fetch", json!({ "method": method, "url": url, "any_answer": true })).await;
         let data = body(&reply);
         assert!(told(&data).starts_with("Invalid("), "{method:?}: {data}");
     }
@@ -225,8 +269,18 @@ async fn headers_of_the_host_and_of_the_connection_are_not_the_guests_to_write()
     let (listener, open) = listened(everything).await;
     let url = format!("http://{}/orders/7", listener.address());
     for name in [
-        "Host", "HOST", "connection", "Keep-Alive", "proxy-connection", "Proxy-Authorization", "Transfer-Encoding",
-        "te", "trailer", "Upgrade", "expect", "http2-settings",
+        "Host",
+        "HOST",
+        "connection",
+        "Keep-Alive",
+        "proxy-connection",
+        "Proxy-Authorization",
+        "Transfer-Encoding",
+        "te",
+        "trailer",
+        "Upgrade",
+        "expect",
+        "http2-settings",
     ] {
         let mut job = get(&url);
         job["headers"] = json!([[name, "elsewhere.test"]]);
@@ -269,7 +323,26 @@ async fn headers_that_are_the_guests_arrive_and_lengths_are_the_hosts_own() {
     assert_eq!(open.data("courier.fetch", job).await["status"], 200);
     let seen = backend.requests().remove(0);
     let headers: Vec<_> = seen.headers.iter().filter(|(name, _)| name != "host").collect();
-    assert_json_snapshot!(headers, @"");
+    assert_json_snapshot!(headers, @r#"
+    [
+      [
+        "x-trace",
+        "a"
+      ],
+      [
+        "x-trace",
+        "b"
+      ],
+      [
+        "accept",
+        "text/plain"
+      ],
+      [
+        "content-length",
+        "14"
+      ]
+    ]
+    "#);
     assert_eq!(seen.header("host"), backend.url.strip_prefix("http://"));
 }
 

@@ -131,7 +131,9 @@ async fn more_requests_than_may_be_end_the_attempt_and_those_before_are_done() {
 async fn what_may_pass_and_left_nothing_goes_on_as_the_same_run() {
     let scene = Scene::courier(SHORT).await;
     let host = scene.open().await;
-    for (end, ends) in [("transient", "TOLD_TRANSIENT"), ("throttled", "TOLD_THROTTLED"), ("sleep", "TIME_LIMIT")] {
+    for (end, ends) in
+        [("transient", "TOLD_TRANSIENT"), ("throttled", "TOLD_THROTTLED"), ("sleep", "TIME_LIMIT")]
+    {
         let input = with(scene.mail("a"), json!({ "before": end, "attempts": 1 }));
         let (first, again) = twice(&host, "courier.post_once", &input, end).await;
         assert_eq!(code(&first), ends);
@@ -212,7 +214,38 @@ async fn a_keyed_request_that_differs_from_the_open_one_is_not_sent() {
     scene.backend.fault("/tickets", Fault::cut(Moment::AfterWork), 1);
     let (first, again) = twice(&host, "courier.post_keyed", &input, "k").await;
     assert_eq!(body(&first)["details"]["key"], "k");
-    assert_snapshot!(scene.shown(&again), @"");
+    assert_snapshot!(scene.shown(&again), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "OUTCOME_UNKNOWN",
+        "kind": "unknown_outcome",
+        "message": "the action may have happened and may not; do not repeat it: a person can find out and decide",
+        "retryable": false,
+        "action": "do_not_repeat",
+        "retry_after_ms": 0,
+        "details": {
+          "open": [
+            {
+              "attempt": 1,
+              "effect": "POST /tickets"
+            }
+          ]
+        }
+      },
+      "meta": {
+        "run": "RUN",
+        "step": 1,
+        "attempts": 2,
+        "duration_ms": "COUNTED",
+        "fuel": "COUNTED",
+        "memory_bytes": "COUNTED",
+        "effects": 1,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     assert_eq!(scene.backend.counts().of("POST /tickets").requests, 1);
     let record = record(&host, &again);
     assert_eq!(standing(&record), "suspended: unknown [open]");
@@ -237,7 +270,8 @@ async fn a_keyed_request_may_differ_from_one_that_did_nothing_and_then_has_anoth
 async fn the_host_writes_the_key_of_a_request_whatever_the_guest_wrote() {
     let scene = Scene::courier("").await;
     let host = scene.open().await;
-    let headers = json!([["authorization", "Bearer t"], ["Idempotency-Key", "mine"], ["idempotency-key", "too"]]);
+    let headers =
+        json!([["authorization", "Bearer t"], ["Idempotency-Key", "mine"], ["idempotency-key", "too"]]);
     let input = with(scene.ticket("a"), json!({ "headers": headers, "times": 2 }));
     for key in ["k1", "k2"] {
         assert!(host.call(keyed("courier.post_keyed", &input, key)).await.ok());

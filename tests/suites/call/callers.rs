@@ -96,11 +96,50 @@ async fn the_closest_names_are_those_that_the_caller_may_see() {
     ] {
         let refused = host.call(as_caller(caller, request(tool, &json!({})))).await;
         let error = body(&refused);
-        told.push(format!("{caller}: {} {}", error["message"].as_str().unwrap(), error["details"]["closest"]));
+        told.push(format!(
+            "{caller}: {} {}",
+            error["message"].as_str().unwrap(),
+            error["details"]["closest"]
+        ));
     }
-    assert_snapshot!(told.join("\n"), @"");
+    assert_snapshot!(told.join("\n"), @r#"
+    local: there is no such tool: desk.create_tickets; did you mean desk.create_ticket? ["desk.create_ticket"]
+    reader: there is no such tool: desk.create_tickets []
+    reader: there is no such tool: desk.create_ticket []
+    local: there is no such tool: desk__find_order; did you mean desk.find_order? ["desk.find_order"]
+    local: there is no such tool: echo.echo_writes; did you mean echo.echo_write? ["echo.echo_write"]
+    mailer: there is no such tool: desk.send_mial; did you mean desk.send_mail? ["desk.send_mail"]
+    blind: there is no such tool: desk.find_order []
+    local: there is no such tool: weather.tomorrow []
+    "#);
     let refused = host.call(request("desk.find_ordr", &json!({}))).await;
-    assert_snapshot!(scene.shown(&refused), @"");
+    assert_snapshot!(scene.shown(&refused), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "UNKNOWN_TOOL",
+        "kind": "invalid_input",
+        "message": "there is no such tool: desk.find_ordr; did you mean desk.find_order?",
+        "retryable": false,
+        "action": "fix_input",
+        "retry_after_ms": 0,
+        "details": {
+          "closest": [
+            "desk.find_order"
+          ]
+        }
+      },
+      "meta": {
+        "attempts": 0,
+        "duration_ms": "COUNTED",
+        "fuel": 0,
+        "memory_bytes": 0,
+        "effects": 0,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,7 +153,33 @@ async fn a_missing_permission_is_named_before_the_input_is_looked_at() {
     broken.input = "{".to_owned();
     assert_eq!(code(&host.call(broken).await), "PERMISSION_DENIED");
     let refused = host.call(as_caller("nobody", request("desk.find_order", &json!({})))).await;
-    assert_snapshot!(scene.shown(&refused), @"");
+    assert_snapshot!(scene.shown(&refused), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "PERMISSION_DENIED",
+        "kind": "denied",
+        "message": "the caller lacks a permission that desk.find_order asks for: order:read",
+        "retryable": false,
+        "action": "ask_permission",
+        "retry_after_ms": 0,
+        "details": {
+          "missing": [
+            "order:read"
+          ]
+        }
+      },
+      "meta": {
+        "attempts": 0,
+        "duration_ms": "COUNTED",
+        "fuel": 0,
+        "memory_bytes": 0,
+        "effects": 0,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     assert_eq!(scene.backend.counts().connections, 0);
 }
 
@@ -139,7 +204,28 @@ async fn what_is_hard_to_put_right_needs_a_person_unless_the_operator_says_other
         assert_eq!(code(&refused), "NEEDS_PERSON", "{caller}");
     }
     let refused = host.call(request("desk.send_mail", &mail())).await;
-    assert_snapshot!(scene.shown(&refused), @"");
+    assert_snapshot!(scene.shown(&refused), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "NEEDS_PERSON",
+        "kind": "denied",
+        "message": "a person must say yes to desk.send_mail, and nobody can be asked here",
+        "retryable": false,
+        "action": "ask_permission",
+        "retry_after_ms": 0
+      },
+      "meta": {
+        "attempts": 0,
+        "duration_ms": "COUNTED",
+        "fuel": 0,
+        "memory_bytes": 0,
+        "effects": 0,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     assert!(host.runs(10).unwrap().is_empty());
     assert_eq!(scene.mails(), 0);
     let shown = host.tools(&CallerName("local".to_owned())).unwrap();
@@ -149,7 +235,8 @@ async fn what_is_hard_to_put_right_needs_a_person_unless_the_operator_says_other
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_says_who_is_asked() {
-    let rules = "[tools.\"desk.send_mail\"]\nconfirm = \"none\"\n[tools.\"desk.find_order\"]\nconfirm = \"person\"\n";
+    let rules =
+        "[tools.\"desk.send_mail\"]\nconfirm = \"none\"\n[tools.\"desk.find_order\"]\nconfirm = \"person\"\n";
     let (scene, host) = office(rules).await;
     assert!(host.call(as_caller("mailer", request("desk.send_mail", &mail()))).await.ok());
     assert_eq!(scene.mails(), 1);

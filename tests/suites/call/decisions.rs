@@ -54,7 +54,23 @@ async fn happened_without_data_is_an_empty_result() {
     let host = scene.open().await;
     let unknown = lost(&scene, &host, "k", Moment::AfterWork).await;
     let decided = decide(&host, &unknown, Decision::Happened { data: None }).await.unwrap();
-    assert_snapshot!(scene.shown(&decided), @"");
+    assert_snapshot!(scene.shown(&decided), @r#"
+    {
+      "ok": true,
+      "data": {},
+      "meta": {
+        "run": "RUN",
+        "step": 1,
+        "attempts": 1,
+        "duration_ms": "COUNTED",
+        "fuel": "COUNTED",
+        "memory_bytes": "COUNTED",
+        "effects": 1,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     assert_stored(&decided, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
 }
 
@@ -68,7 +84,13 @@ async fn data_that_the_tool_could_not_have_given_is_refused_and_nothing_is_decid
         let failure = decide(&host, &unknown, happened(data)).await.unwrap_err();
         told.push(format!("{} {}", failure.code, failure.message));
     }
-    assert_snapshot!(told.join("\n"), @"");
+    assert_snapshot!(told.join("\n"), @"
+    INVALID_INPUT --data is no JSON: EOF while parsing an object at line 1 column 1
+    INVALID_INPUT --data must be a JSON object, as the tool's output is
+    INVALID_INPUT --data must be a JSON object, as the tool's output is
+    INVALID_INPUT --data is not what desk.send_mail gives; /mail_id: is required and missing; give a string; /status: is required and missing; give a string
+    INVALID_INPUT --data is not what desk.send_mail gives; /mail_id: must be a string and is a number
+    ");
     assert_eq!(standing(&record(&host, &unknown)), "suspended: unknown [open]");
     assert_stored(&unknown, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
 }
@@ -79,7 +101,33 @@ async fn did_not_lets_the_key_do_it_now() {
     let host = scene.open().await;
     let unknown = lost(&scene, &host, "k", Moment::BeforeWork).await;
     let decided = decide(&host, &unknown, Decision::DidNot).await.unwrap();
-    assert_snapshot!(scene.shown(&decided), @"");
+    assert_snapshot!(scene.shown(&decided), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "INTERRUPTED",
+        "kind": "transient",
+        "message": "a person found that nothing was done; ask again with the same key",
+        "retryable": true,
+        "action": "retry_later",
+        "retry_after_ms": 0,
+        "details": {
+          "key": "k"
+        }
+      },
+      "meta": {
+        "run": "RUN",
+        "step": 1,
+        "attempts": 1,
+        "duration_ms": "COUNTED",
+        "fuel": "COUNTED",
+        "memory_bytes": "COUNTED",
+        "effects": 1,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     assert_eq!(standing(&record(&host, &unknown)), "failed [not_done]");
     assert_eq!(scene.mails(), 0, "a word alone sends nothing");
     let again = host.call(keyed("desk.send_mail", &mail(), "k")).await;
@@ -142,7 +190,11 @@ async fn a_second_decision_is_refused_and_says_what_the_first_one_was() {
         let failure = decide(&host, &unknown, decision).await.unwrap_err();
         told.push(failure.to_json().to_string().replace(&run, "RUN"));
     }
-    assert_snapshot!(told.join("\n"), @"");
+    assert_snapshot!(told.join("\n"), @r#"
+    {"code":"INVALID_INPUT","kind":"invalid_input","message":"a run that is completed cannot be decided: happened; `airlock runs RUN` shows it","retryable":false,"action":"fix_input","retry_after_ms":0,"details":{"run":"RUN","state":"completed"}}
+    {"code":"INVALID_INPUT","kind":"invalid_input","message":"a run that is completed cannot be decided: did-not; `airlock runs RUN` shows it","retryable":false,"action":"fix_input","retry_after_ms":0,"details":{"run":"RUN","state":"completed"}}
+    {"code":"INVALID_INPUT","kind":"invalid_input","message":"a run that is completed cannot be decided: again; `airlock runs RUN` shows it","retryable":false,"action":"fix_input","retry_after_ms":0,"details":{"run":"RUN","state":"completed"}}
+    "#);
     assert_stored(&first, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
     assert_eq!(scene.mails(), 1);
 }
@@ -193,7 +245,7 @@ async fn what_is_partly_done_and_partly_unknown_cannot_be_declared_undone() {
     let unknown = host.call(keyed("courier.sequence", &input, "k")).await;
     let refused = decide(&host, &unknown, Decision::DidNot).await.unwrap_err();
     let run = unknown.meta.run.unwrap().to_string();
-    assert_snapshot!(refused.message.replace(&run, "RUN"), @"");
+    assert_snapshot!(refused.message.replace(&run, "RUN"), @"part of it was done, as the run shows, so it cannot be said that it did not happen; say `happened`, or `again`; `airlock runs RUN` shows it");
     assert_eq!(standing(&record(&host, &unknown)), "suspended: unknown [done 200, open]");
 }
 

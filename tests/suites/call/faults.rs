@@ -1,17 +1,14 @@
 //! Each thing that goes wrong behind a tool, its end, and what the same key then gets; the backend's counts judge.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
 use std::time::Duration;
 
 use airlock::host::{Host, Seams};
-use airlock_tests::backend::{Backend, Fault, Moment, Options};
-use airlock_tests::guests;
-use airlock_tests::world::{World, body, code, keyed, request};
+use airlock_tests::backend::{Fault, Moment};
+use airlock_tests::world::keyed;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{Scene, record, standing, text};
+use super::{Scene, end, text};
 
 /// Well within every limit.
 const A_LITTLE: Duration = Duration::from_millis(20);
@@ -80,12 +77,6 @@ impl Bench {
         }
         format!(" {}x", self.scene.backend.counts().under(place).works)
     }
-}
-
-/// How a call ended: its code, whether a key is told, and where its run stands.
-fn end(host: &Host, reply: &airlock::model::reply::Reply) -> String {
-    let key = if body(reply)["details"]["key"].is_string() { "+key" } else { "" };
-    format!("{}{key}, {}", code(reply), standing(&record(host, reply)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,107 +186,61 @@ async fn the_desks_tools() {
     let ticket = json!({ "order_id": "A-1001", "subject": "late", "body": "where is it" });
     let mail = json!({ "to": "ada@example.com", "subject": "late", "body": "we look" });
     let order = json!({ "order_id": "A-1001" });
-    assert_snapshot!(bench.table("desk.create_ticket", "POST /tickets", &ticket).await, @"");
-    assert_snapshot!(bench.table("desk.send_mail", "POST /mails", &mail).await, @"");
-    assert_snapshot!(bench.table("desk.find_order", "GET /orders/A-1001", &order).await, @"");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_ends_in_full() {
-    let scene = Scene::courier("").await;
-    let host = scene.open().await;
-    scene.backend.fault("/mails", Fault::status(Moment::AfterWork, 500), 1);
-    let once = host.call(keyed("courier.post_once", &scene.mail("a"), "k1")).await;
-    assert_snapshot!(scene.shown(&once), @"");
-    scene.backend.fault("/tickets", Fault::cut(Moment::AfterWork), 1);
-    let bearing_a_key = host.call(request("courier.post_keyed", &scene.ticket("a"))).await;
-    assert_snapshot!(scene.shown(&bearing_a_key), @"");
-    scene.backend.fault("/mails", Fault::cut(Moment::AfterHead), 1);
-    let done = host.call(keyed("courier.post_once", &scene.mail("a"), "k3")).await;
-    assert_snapshot!(scene.shown(&done), @"");
-    scene.backend.fault("/mails", Fault::status(Moment::BeforeWork, 429).retry_after(2), 1);
-    let throttled = host.call(keyed("courier.post_once", &scene.mail("a"), "k4")).await;
-    assert_snapshot!(scene.shown(&throttled), @"");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn where_nobody_listens_nothing_was_sent_and_the_key_tries_again() {
-    // An address of its own, so that no other test's listener comes to stand there.
-    let vacant = TcpListener::bind("127.77.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
-    let url = format!("http://{vacant}");
-    let world =
-        World::new().with_plugins(&[guests::COURIER]).with_grant("courier", &url, &["127.77.0.1"]);
-    let host = world.open().await;
-    let post = |path: &str| json!({ "method": "POST", "url": format!("{url}{path}"), "body": "{}",
-                                    "headers": [["authorization", "Bearer t"]] });
-    let put = json!({ "method": "PUT", "url": format!("{url}/settings/a"), "body": "1" });
-    let get = json!({ "method": "GET", "url": format!("{url}/orders/A-1001") });
-    let calls = [
-        ("courier.post_once", post("/mails"), "failed [not_sent]", "completed [not_sent, done 202]"),
-        ("courier.post_keyed", post("/tickets"), "failed [not_sent]", "completed [not_sent, done 201]"),
-        ("courier.put", put, "failed [not_sent]", "completed [not_sent, done 200]"),
-        ("courier.fetch", get, "failed []", "completed []"),
-    ];
-    for (tool, input, stands, _) in &calls {
-        let reply = host.call(keyed(tool, input, tool)).await;
-        assert_eq!(end(&host, &reply), format!("BACKEND_UNREACHABLE+key, {stands}"), "{tool}");
-        assert_eq!(body(&reply)["kind"], "transient");
-        assert!(!text(&reply).contains("127.77"), "the address is not the caller's to know");
-    }
-    let backend: Backend = Options { address: vacant, ..Options::default() }.start().unwrap();
-    for (tool, input, _, stands) in &calls {
-        let reply = host.call(keyed(tool, input, tool)).await;
-        assert_eq!(end(&host, &reply), format!("ok, {stands}"), "{tool}");
-    }
-    assert_eq!(backend.counts().under("").works, 4);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_head_that_breaks_off_or_is_none_leaves_it_open() {
-    for answer in ["", "HTTP/1.1 20", "HTTP/1.1 201 Created\r\ncontent-le", "SSH-2.0-desk\r\n\r\n"] {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let answering = std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut head = [0; 4096];
-            assert!(stream.read(&mut head).unwrap() > 0);
-            stream.write_all(answer.as_bytes()).unwrap();
-        });
-        let world = World::new().with_plugins(&[guests::COURIER]).with_grant("courier", &url, &["127.0.0.1"]);
-        let host = world.open().await;
-        let input = json!({ "method": "POST", "url": format!("{url}/mails"), "body": "{}" });
-        let reply = host.call(keyed("courier.post_once", &input, "k")).await;
-        assert_eq!(end(&host, &reply), "OUTCOME_UNKNOWN, suspended: unknown [open]", "{answer:?}");
-        answering.join().unwrap();
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_tool_that_takes_an_error_for_an_answer_does_not_make_it_known() {
-    let scene = Scene::courier("").await;
-    let host = scene.open().await;
-    let any = |job: Value| super::with(job, json!({ "any_answer": true }));
-    scene.backend.fault("/mails", Fault::cut(Moment::AfterWork), 1);
-    let open = host.call(keyed("courier.post_once", &any(scene.mail("a")), "k1")).await;
-    assert_eq!(end(&host, &open), "OUTCOME_UNKNOWN, suspended: unknown [open]");
-    scene.backend.fault("/mails", Fault::status(Moment::BeforeWork, 422), 1);
-    let refused = host.call(keyed("courier.post_once", &any(scene.mail("a")), "k2")).await;
-    assert_eq!(end(&host, &refused), "ok, completed [refused 422]");
-    scene.backend.fault("/orders", Fault::cut(Moment::AfterWork), 1);
-    let read = host.call(keyed("courier.fetch", &any(scene.job("GET", "/orders/A-1001")), "k3")).await;
-    assert_eq!(end(&host, &read), "ok, completed []");
-    assert_eq!(scene.mails(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_tool_that_doubts_what_the_host_knows_is_not_believed_over_the_journal() {
-    let scene = Scene::courier("").await;
-    let host = scene.open().await;
-    let doubting = |then: &str| super::with(scene.mail("a"), json!({ "then": then }));
-    let done = host.call(keyed("courier.post_once", &doubting("unknown_outcome"), "k1")).await;
-    assert_eq!(end(&host, &done), "PARTLY_DONE, suspended: half_done [done 202]");
-    let nothing = super::with(scene.mail("a"), json!({ "before": "unknown_outcome" }));
-    let nothing = host.call(keyed("courier.post_once", &nothing, "k2")).await;
-    assert_eq!(record(&host, &nothing).effects.len(), 0);
-    assert_eq!(body(&nothing)["kind"], "unknown_outcome");
+    assert_snapshot!(bench.table("desk.create_ticket", "POST /tickets", &ticket).await, @"
+    slow by 20ms before the work: ok, completed [done 201] 1x; again: stored 1x
+    slow by 20ms after the head of the answer: ok, completed [done 201] 1x; again: stored 1x
+    status 500 after the work: OUTCOME_UNKNOWN+key, suspended: unknown [open 500] 1x; again: ok, completed [open 500, done 201] 1x
+    status 500 before the work: OUTCOME_UNKNOWN+key, suspended: unknown [open 500] 0x; again: ok, completed [open 500, done 201] 1x
+    status 503 before the work: BACKEND_FAILED+key, failed [failed_clean 503] 0x; again: ok, completed [failed_clean 503, done 201] 1x
+    status 429 before the work: BACKEND_THROTTLED+key, failed [failed_clean 429] 0x; again: ok, completed [failed_clean 429, done 201] 1x
+    status 408 before the work: OUTCOME_UNKNOWN+key, suspended: unknown [open 408] 0x; again: ok, completed [open 408, done 201] 1x
+    status 401 before the work: BACKEND_DENIED, failed [refused 401] 0x; again: stored 0x
+    status 404 before the work: NOT_FOUND, failed [refused 404] 0x; again: stored 0x
+    status 422 before the work: TICKET_REFUSED, failed [refused 422] 0x; again: stored 0x
+    status 302 before the work: UNEXPECTED_ANSWER, failed [refused 302] 0x; again: stored 0x
+    line cut before the work: OUTCOME_UNKNOWN+key, suspended: unknown [open] 0x; again: ok, completed [open, done 201] 1x
+    line cut after the work: OUTCOME_UNKNOWN+key, suspended: unknown [open] 1x; again: ok, completed [open, done 201] 1x
+    line cut after the head of the answer: PARTLY_DONE, suspended: half_done [done 201] 1x; again: stored 1x
+    silence before the work: OUTCOME_UNKNOWN+key, suspended: unknown [open] 0x; again: ok, completed [open, done 201] 1x
+    silence after the work: OUTCOME_UNKNOWN+key, suspended: unknown [open] 1x; again: ok, completed [open, done 201] 1x
+    silence after the head of the answer: PARTLY_DONE, suspended: half_done [done 201] 1x; again: stored 1x
+    ");
+    assert_snapshot!(bench.table("desk.send_mail", "POST /mails", &mail).await, @"
+    slow by 20ms before the work: ok, completed [done 202] 1x; again: stored 1x
+    slow by 20ms after the head of the answer: ok, completed [done 202] 1x; again: stored 1x
+    status 500 after the work: OUTCOME_UNKNOWN, suspended: unknown [open 500] 1x; again: stored 1x
+    status 500 before the work: OUTCOME_UNKNOWN, suspended: unknown [open 500] 0x; again: stored 0x
+    status 503 before the work: OUTCOME_UNKNOWN, suspended: unknown [open 503] 0x; again: stored 0x
+    status 429 before the work: BACKEND_THROTTLED+key, failed [failed_clean 429] 0x; again: ok, completed [failed_clean 429, done 202] 1x
+    status 408 before the work: OUTCOME_UNKNOWN, suspended: unknown [open 408] 0x; again: stored 0x
+    status 401 before the work: BACKEND_DENIED, failed [refused 401] 0x; again: stored 0x
+    status 404 before the work: NOT_FOUND, failed [refused 404] 0x; again: stored 0x
+    status 422 before the work: MAIL_REFUSED, failed [refused 422] 0x; again: stored 0x
+    status 302 before the work: UNEXPECTED_ANSWER, failed [refused 302] 0x; again: stored 0x
+    line cut before the work: OUTCOME_UNKNOWN, suspended: unknown [open] 0x; again: stored 0x
+    line cut after the work: OUTCOME_UNKNOWN, suspended: unknown [open] 1x; again: stored 1x
+    line cut after the head of the answer: PARTLY_DONE, suspended: half_done [done 202] 1x; again: stored 1x
+    silence before the work: OUTCOME_UNKNOWN, suspended: unknown [open] 0x; again: stored 0x
+    silence after the work: OUTCOME_UNKNOWN, suspended: unknown [open] 1x; again: stored 1x
+    silence after the head of the answer: PARTLY_DONE, suspended: half_done [done 202] 1x; again: stored 1x
+    ");
+    assert_snapshot!(bench.table("desk.find_order", "GET /orders/A-1001", &order).await, @"
+    slow by 20ms before the work: ok, completed []; again: stored
+    slow by 20ms after the head of the answer: ok, completed []; again: stored
+    status 500 after the work: BACKEND_FAILED+key, failed []; again: ok, completed []
+    status 500 before the work: BACKEND_FAILED+key, failed []; again: ok, completed []
+    status 503 before the work: BACKEND_FAILED+key, failed []; again: ok, completed []
+    status 429 before the work: BACKEND_THROTTLED+key, failed []; again: ok, completed []
+    status 408 before the work: BACKEND_FAILED+key, failed []; again: ok, completed []
+    status 401 before the work: BACKEND_DENIED, failed []; again: stored
+    status 404 before the work: ORDER_NOT_FOUND, failed []; again: stored
+    status 422 before the work: BACKEND_REJECTED, failed []; again: stored
+    status 302 before the work: UNEXPECTED_ANSWER, failed []; again: stored
+    line cut before the work: ANSWER_BROKEN+key, failed []; again: ok, completed []
+    line cut after the work: ANSWER_BROKEN+key, failed []; again: ok, completed []
+    line cut after the head of the answer: ANSWER_BROKEN+key, failed []; again: ok, completed []
+    silence before the work: ANSWER_BROKEN+key, failed []; again: ok, completed []
+    silence after the work: ANSWER_BROKEN+key, failed []; again: ok, completed []
+    silence after the head of the answer: ANSWER_BROKEN+key, failed []; again: ok, completed []
+    ");
 }

@@ -1,7 +1,8 @@
 //! One key is one action: what is given again, what is refused, and what leaves no key behind.
 
+use airlock_tests::backend::{Fault, Moment};
 use airlock_tests::guests;
-use airlock_tests::world::{World, code, keyed, request};
+use airlock_tests::world::{World, body, code, keyed, request};
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -71,7 +72,32 @@ async fn the_same_key_with_other_input_or_another_tool_is_refused_and_nothing_ru
     assert_eq!(host.runs(10).unwrap().len(), 1);
     let refused = host.call(keyed("courier.post_once", &scene.mail("b"), "k1")).await;
     let run = first.meta.run.unwrap().to_string();
-    assert_snapshot!(scene.shown(&refused).replace(&run, "FIRST"), @"");
+    assert_snapshot!(scene.shown(&refused).replace(&run, "FIRST"), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "KEY_REUSED",
+        "kind": "invalid_input",
+        "message": "the key was used before for another tool or another input, in run FIRST; nothing was run. Take a fresh key for this call, or repeat the first one exactly",
+        "retryable": false,
+        "action": "fix_input",
+        "retry_after_ms": 0,
+        "details": {
+          "key": "k1",
+          "run": "FIRST"
+        }
+      },
+      "meta": {
+        "attempts": 0,
+        "duration_ms": "COUNTED",
+        "fuel": 0,
+        "memory_bytes": 0,
+        "effects": 0,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,11 +121,21 @@ async fn what_cannot_be_a_key_is_refused_and_nothing_runs() {
     let mut told = Vec::new();
     for key in ["", " ", "a b", "a\tb", "a\n", "clé", "🔑", long.as_str(), &"k".repeat(256)] {
         let refused = host.call(keyed("courier.post_once", &scene.mail("a"), key)).await;
-        let error = airlock_tests::world::body(&refused);
+        let error = body(&refused);
         told.push(format!("{} {}", error["code"].as_str().unwrap(), error["message"].as_str().unwrap()));
         assert_eq!((refused.meta.run, refused.meta.attempts), (None, 0));
     }
-    assert_snapshot!(told.join("\n"), @"");
+    assert_snapshot!(told.join("\n"), @"
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has 0 characters
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has something else at character 1
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has something else at character 2
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has something else at character 2
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has something else at character 2
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has something else at character 3
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has something else at character 1
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has 300 characters
+    INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has 256 characters
+    ");
     assert_eq!(scene.backend.counts().connections, 0);
     assert!(host.runs(10).unwrap().is_empty());
     let longest = host.call(keyed("courier.post_once", &scene.mail("a"), &"~".repeat(255))).await;
@@ -150,10 +186,9 @@ async fn a_refusal_before_the_run_exists_leaves_no_key() {
 async fn the_hosts_own_key_is_told_where_it_is_of_use() {
     let scene = Scene::courier("").await;
     let host = scene.open().await;
-    let fault = airlock_tests::backend::Fault::status(airlock_tests::backend::Moment::BeforeWork, 503);
-    scene.backend.fault("/mails", fault, 1);
+    scene.backend.fault("/mails", Fault::status(Moment::BeforeWork, 503), 1);
     let first = host.call(request("courier.post_once", &scene.mail("a"))).await;
-    let own = airlock_tests::world::body(&first)["details"]["key"].as_str().unwrap().to_owned();
+    let own = body(&first)["details"]["key"].as_str().unwrap().to_owned();
     let again = host.call(keyed("courier.post_once", &scene.mail("a"), &own)).await;
     assert!(again.ok() && again.meta.run == first.meta.run);
     assert_eq!(record(&host, &again).summary.attempts, 2);

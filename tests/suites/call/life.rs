@@ -53,7 +53,32 @@ async fn a_key_that_must_not_repeat_is_refused_for_a_week_more() {
     assert_eq!(scene.mails(), 1);
     let expired = host.call(keyed("courier.post_once", &mail, "k")).await;
     let run = first.meta.run.unwrap().to_string();
-    insta::assert_snapshot!(scene.shown(&expired).replace(&run, "FIRST"), @"");
+    insta::assert_snapshot!(scene.shown(&expired).replace(&run, "FIRST"), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "KEY_EXPIRED",
+        "kind": "invalid_input",
+        "message": "the key's result is no longer kept, and running again would do the work of run FIRST a second time; nothing was run",
+        "retryable": false,
+        "action": "fix_input",
+        "retry_after_ms": 0,
+        "details": {
+          "key": "k",
+          "run": "FIRST"
+        }
+      },
+      "meta": {
+        "attempts": 0,
+        "duration_ms": "COUNTED",
+        "fuel": 0,
+        "memory_bytes": 0,
+        "effects": 0,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     clock.forward(3 * MOMENT);
     assert!(host.call(keyed("courier.post_once", &mail, "k")).await.ok());
     assert_eq!(scene.mails(), 2);
@@ -183,7 +208,18 @@ async fn how_long_keys_are_kept_is_configured() {
     }
     assert_eq!(
         told,
-        ["ok", "ok", "KEY_EXPIRED", "KEY_EXPIRED", "KEY_EXPIRED", "KEY_EXPIRED", "ok", "ok", "KEY_EXPIRED", "KEY_EXPIRED"]
+        [
+            "ok",
+            "ok",
+            "KEY_EXPIRED",
+            "KEY_EXPIRED",
+            "KEY_EXPIRED",
+            "KEY_EXPIRED",
+            "ok",
+            "ok",
+            "KEY_EXPIRED",
+            "KEY_EXPIRED"
+        ]
     );
     assert_eq!(scene.mails(), 2);
 }

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::{Scene, as_caller, hold, spawn};
 
-const CALLERS: &str = "[callers.a]\nmax_risk = \"L3\"\n[callers.b]\nmax_risk = \"L3\"\n[callers.c]\nmax_risk = \"L3\"\n";
+const CALLERS: &str =
+    "[callers.a]\nmax_risk = \"L3\"\n[callers.b]\nmax_risk = \"L3\"\n[callers.c]\nmax_risk = \"L3\"\n";
 
 /// A host with four places and the courier beside a plugin that needs nobody.
 async fn office(limits: &str) -> (Scene, Host) {
@@ -66,7 +67,28 @@ async fn who_is_told_to_come_back_is_told_when_and_leaves_nothing_behind() {
     scene.backend.wait_until(|counts| counts.of("POST /mails").requests == 2);
     let asked = || as_caller("a", keyed("courier.post_once", &scene.mail("b"), "k"));
     let refused = host.call(asked()).await;
-    assert_snapshot!(scene.shown(&refused), @"");
+    assert_snapshot!(scene.shown(&refused), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "OVERLOADED",
+        "kind": "throttled",
+        "message": "no place became free within 200ms; nothing was run",
+        "retryable": true,
+        "action": "retry_later",
+        "retry_after_ms": 1000
+      },
+      "meta": {
+        "attempts": 0,
+        "duration_ms": "COUNTED",
+        "fuel": 0,
+        "memory_bytes": 0,
+        "effects": 0,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     assert!(body(&refused)["retry_after_ms"].as_u64().unwrap() > 0);
     assert_eq!(host.runs(10).unwrap().len(), 2);
     drop(release);

@@ -1,5 +1,6 @@
 //! The one form of every answer: its meta, the kinds of errors, and words that never leave.
 
+use airlock::host::Host;
 use airlock::model::id::TraceId;
 use airlock_tests::guests;
 use airlock_tests::world::{World, body, code, keyed, request};
@@ -14,12 +15,36 @@ async fn a_good_answer_in_full() {
     let world = scene.world.with_plugins(&[guests::ECHO]);
     let host = world.open().await;
     let reply = host.call(request("echo.echo_write", &json!({ "text": "a", "colour": "red" }))).await;
-    assert_snapshot!(shown(&reply), @"");
-    let mail = json!({ "method": "POST", "url": format!("{}/mails", scene.backend.url), "body": "{}", "times": 2 });
+    assert_snapshot!(shown(&reply), @r#"
+    {
+      "ok": true,
+      "data": {
+        "text": "a"
+      },
+      "meta": {
+        "run": "RUN",
+        "step": 1,
+        "attempts": 1,
+        "duration_ms": "COUNTED",
+        "fuel": "COUNTED",
+        "memory_bytes": "COUNTED",
+        "effects": 0,
+        "dropped": [
+          "/colour"
+        ],
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
+    let mail =
+        json!({ "method": "POST", "url": format!("{}/mails", scene.backend.url), "body": "{}", "times": 2 });
     let sent = host.call(keyed("courier.post_once", &mail, "k")).await;
     let again = host.call(keyed("courier.post_once", &mail, "k")).await;
     let meta = |reply: &airlock::model::reply::Reply| {
-        let Value::Object(meta) = serde_json::to_value(&reply.meta).unwrap() else { panic!("meta is an object") };
+        let Value::Object(meta) = serde_json::to_value(&reply.meta).unwrap() else {
+            panic!("meta is an object")
+        };
         let counted = ["attempts", "effects", "fuel", "memory_bytes", "run", "step"];
         counted.map(|name| meta[name].clone())
     };
@@ -46,7 +71,17 @@ async fn each_kind_of_a_tools_error_tells_the_caller_what_to_do() {
     let scene = Scene::courier("").await;
     let host = scene.open().await;
     let mut lines = Vec::new();
-    let ends = ["invalid_input", "rejected", "denied", "transient", "throttled", "unknown_outcome", "fatal", "foreign", "trap"];
+    let ends = [
+        "invalid_input",
+        "rejected",
+        "denied",
+        "transient",
+        "throttled",
+        "unknown_outcome",
+        "fatal",
+        "foreign",
+        "trap",
+    ];
     for end in ends {
         let input = with(scene.mail("a"), json!({ "before": end }));
         let error = body(&host.call(request("courier.post_once", &input)).await);
@@ -61,14 +96,75 @@ async fn each_kind_of_a_tools_error_tells_the_caller_what_to_do() {
             field("message")
         ));
     }
-    assert_snapshot!(lines.join("\n"), @"");
+    assert_snapshot!(lines.join("\n"), @"
+    invalid_input: TOLD_INVALID_INPUT invalid_input retryable false after 0 do fix_input: as the job says
+    rejected: TOLD_REJECTED rejected retryable false after 0 do tell_user: as the job says
+    denied: TOLD_DENIED denied retryable false after 0 do stop: as the job says
+    transient: TOLD_TRANSIENT transient retryable true after 0 do retry_later: as the job says
+    throttled: TOLD_THROTTLED throttled retryable true after 1000 do retry_later: as the job says
+    unknown_outcome: TOLD_UNKNOWN_OUTCOME unknown_outcome retryable false after 0 do do_not_repeat: as the job says
+    fatal: TOLD_FATAL fatal retryable false after 0 do stop: as the job says
+    foreign: INTERNAL internal retryable false after 0 do stop: the tool failed inside; quote the trace id to whoever runs this host
+    trap: INTERNAL internal retryable false after 0 do stop: the tool failed inside; quote the trace id to whoever runs this host
+    ");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_candidates_are_listed_so_that_one_can_be_asked_for() {
     let scene = Scene::desk("").await;
     let host = scene.open().await;
-    assert_snapshot!(scene.shown(&host.call(request("desk.find_order", &json!({ "name": "Li" }))).await), @"");
+    assert_snapshot!(scene.shown(&host.call(request("desk.find_order", &json!({ "name": "Li" }))).await), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "AMBIGUOUS_ORDER",
+        "kind": "ambiguous",
+        "message": "3 orders fit; ask which one is meant",
+        "retryable": false,
+        "action": "clarify",
+        "retry_after_ms": 0,
+        "details": {
+          "candidates": [
+            {
+              "order_id": "A-1001",
+              "name": "Li Wei",
+              "city": "Hamburg",
+              "status": "shipped",
+              "total": "129.90",
+              "currency": "EUR"
+            },
+            {
+              "order_id": "A-1002",
+              "name": "Li Na",
+              "city": "Lyon",
+              "status": "paid",
+              "total": "18.50",
+              "currency": "EUR"
+            },
+            {
+              "order_id": "A-1004",
+              "name": "Li Wei",
+              "city": "Berlin",
+              "status": "returned",
+              "total": "349.00",
+              "currency": "EUR"
+            }
+          ]
+        }
+      },
+      "meta": {
+        "run": "RUN",
+        "step": 1,
+        "attempts": 1,
+        "duration_ms": "COUNTED",
+        "fuel": "COUNTED",
+        "memory_bytes": "COUNTED",
+        "effects": 1,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     let one = host.call(request("desk.find_order", &json!({ "order_id": "A-1002", "name": "Li" }))).await;
     assert_eq!(body(&one)["name"], "Li Na");
 }
@@ -78,36 +174,75 @@ async fn what_the_user_may_be_told_stands_apart() {
     let scene = Scene::desk("").await;
     let host = scene.open().await;
     let reply = host.call(request("desk.find_order", &json!({ "order_id": "A-9999" }))).await;
-    assert_snapshot!(scene.shown(&reply), @"");
+    assert_snapshot!(scene.shown(&reply), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "ORDER_NOT_FOUND",
+        "kind": "rejected",
+        "message": "no order has this number",
+        "retryable": false,
+        "action": "tell_user",
+        "retry_after_ms": 0,
+        "user_message": "We cannot find that order."
+      },
+      "meta": {
+        "run": "RUN",
+        "step": 1,
+        "attempts": 1,
+        "duration_ms": "COUNTED",
+        "fuel": "COUNTED",
+        "memory_bytes": "COUNTED",
+        "effects": 1,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
 }
 
-/// What the guest that breaks its word is told to say, by a tool that writes.
-async fn said(say: Value) -> (String, String, String) {
+/// A host with the guest that breaks its word.
+async fn twoface() -> Host {
     let world = World::new().with_plugins(&[guests::TWOFACE]).with_config("[limits]\noutput = \"2 KiB\"\n");
-    let host = world.open().await;
-    let reply = host.call(keyed("twoface.say_writing", &json!({ "say": say }), "k")).await;
-    let record = record(&host, &reply);
+    world.open().await
+}
+
+/// What is told of what it says, and what is logged.
+async fn said(host: &Host, say: Value) -> (String, String, String) {
+    let reply = host.call(request("twoface.say_writing", &json!({ "say": say }))).await;
+    let record = record(host, &reply);
     assert!(record.summary.state.word() == "failed" || reply.ok(), "{}", standing(&record));
     (code(&reply), text(&reply).to_owned(), record.attempts[0].log.clone())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn output_that_is_not_what_the_tool_declares_never_leaves() {
-    for data in ["", "{", "no json: SECRET", "[]", "7", "\"SECRET\"", "null", "{}", r#"{"count":"SECRET"}"#, r#"{"count":1} {}"#] {
-        let (code, text, log) = said(json!({ "reply": data })).await;
+    let host = twoface().await;
+    for data in [
+        "",
+        "{",
+        "no json: SECRET",
+        "[]",
+        "7",
+        "\"SECRET\"",
+        "null",
+        "{}",
+        r#"{"count":"SECRET"}"#,
+        r#"{"count":1} {}"#,
+    ] {
+        let (code, text, log) = said(&host, json!({ "reply": data })).await;
         assert_eq!(code, "INVALID_OUTPUT", "{data}");
         assert!(!text.contains("SECRET"), "{text}");
         assert!(log.starts_with("host: the output is "), "{data}: {log}");
     }
-    let (code, text, _) = said(json!({ "reply": r#"{"count":1,"more":"x"}"# })).await;
+    let (code, text, _) = said(&host, json!({ "reply": r#"{"count":1,"more":"x"}"# })).await;
     assert_eq!((code.as_str(), text.as_str()), ("ok", r#"{"count":1,"more":"x"}"#));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_that_break_the_contract_never_leave() {
-    let error = |more: Value| {
-        json!({ "error": with(json!({ "kind": "rejected", "code": "NO", "message": "SECRET" }), more) })
-    };
+    let host = twoface().await;
+    let error = |more: Value| json!({ "error": with(json!({ "kind": "rejected", "code": "NO", "message": "SECRET" }), more) });
     for bad in [
         json!({ "code": "" }),
         json!({ "code": "no" }),
@@ -116,25 +251,24 @@ async fn errors_that_break_the_contract_never_leave() {
         json!({ "code": "X".repeat(65) }),
         json!({ "details": "SECRET {" }),
     ] {
-        let (code, text, _) = said(error(bad.clone())).await;
+        let (code, text, _) = said(&host, error(bad.clone())).await;
         assert_eq!(code, "INVALID_OUTPUT", "{bad}");
         assert!(!text.contains("SECRET"), "{text}");
     }
     let good = json!({ "user_message": "sorry", "details": "{\"a\":1}", "retry_after_ms": 5 });
-    let (_, text, _) = said(error(good)).await;
-    assert_snapshot!(text, @"");
+    let (_, text, _) = said(&host, error(good)).await;
+    assert_snapshot!(text, @r#"{"code":"NO","kind":"rejected","message":"SECRET","retryable":false,"action":"tell_user","retry_after_ms":5,"user_message":"sorry","details":{"a":1}}"#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fatal_error_is_shown_where_it_has_words_of_its_own() {
-    let fatal = |code: &str, message: &str| {
-        json!({ "error": { "kind": "fatal", "code": code, "message": message, "details": "{\"why\":\"SECRET\"}" } })
-    };
-    let (code, text, _) = said(fatal("WORN_OUT", "it will never work")).await;
+    let host = twoface().await;
+    let fatal = |code: &str, message: &str| json!({ "error": { "kind": "fatal", "code": code, "message": message, "details": "{\"why\":\"SECRET\"}" } });
+    let (code, text, _) = said(&host, fatal("WORN_OUT", "it will never work")).await;
     assert_eq!(code, "WORN_OUT");
     assert!(text.contains("it will never work"));
     for (code, message) in [("INTERNAL", "SECRET"), ("WORN_OUT", ""), ("INTERNAL", "")] {
-        let (code, text, _) = said(fatal(code, message)).await;
+        let (code, text, _) = said(&host, fatal(code, message)).await;
         assert_eq!(code, "INTERNAL");
         assert!(!text.contains("SECRET"), "{text}");
     }
@@ -142,13 +276,15 @@ async fn a_fatal_error_is_shown_where_it_has_words_of_its_own() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn output_beyond_its_limit_is_no_output() {
-    let long = |length: usize| json!({ "reply": format!("{{\"count\":1,\"x\":\"{}\"}}", "x".repeat(length)) });
-    assert_eq!(said(long(1000)).await.0, "ok");
-    let (code, text, _) = said(long(2048)).await;
+    let host = twoface().await;
+    let long =
+        |length: usize| json!({ "reply": format!("{{\"count\":1,\"x\":\"{}\"}}", "x".repeat(length)) });
+    assert_eq!(said(&host, long(1000)).await.0, "ok");
+    let (code, text, _) = said(&host, long(2048)).await;
     assert_eq!(code, "OUTPUT_LIMIT");
     assert!(text.contains("[limits] output"), "{text}");
     let error = json!({ "error": { "kind": "rejected", "code": "NO", "message": "x".repeat(3000) } });
-    assert_eq!(said(error).await.0, "OUTPUT_LIMIT");
+    assert_eq!(said(&host, error).await.0, "OUTPUT_LIMIT");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -31,7 +31,49 @@ async fn a_tool_that_gives_up_after_three_effects_is_partly_done_and_they_are_li
     let host = scene.open().await;
     let input = jobs(&scene, json!({ "then": "rejected" }));
     let (reply, again) = twice(&host, "courier.sequence", &input, "k").await;
-    assert_snapshot!(scene.shown(&reply), @"");
+    assert_snapshot!(scene.shown(&reply), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "PARTLY_DONE",
+        "kind": "partial",
+        "message": "part of the work was done before the call failed (TOLD_REJECTED: as the job says); do not repeat it: a person decides what becomes of it",
+        "retryable": false,
+        "action": "do_not_repeat",
+        "retry_after_ms": 0,
+        "details": {
+          "done": [
+            {
+              "attempt": 1,
+              "effect": "PUT /settings/a",
+              "status": 200
+            },
+            {
+              "attempt": 1,
+              "effect": "POST /tickets",
+              "status": 201
+            },
+            {
+              "attempt": 1,
+              "effect": "POST /mails",
+              "status": 202
+            }
+          ]
+        }
+      },
+      "meta": {
+        "run": "RUN",
+        "step": 1,
+        "attempts": 1,
+        "duration_ms": "COUNTED",
+        "fuel": "COUNTED",
+        "memory_bytes": "COUNTED",
+        "effects": 4,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     assert_stored(&reply, &again);
     assert_eq!(scene.backend.counts().under("").works, 4);
 }
@@ -41,16 +83,32 @@ async fn whatever_fails_last_those_before_it_stay_done() {
     let scene = Scene::courier("").await;
     let host = scene.open().await;
     for (fault, ends, stands) in [
-        (Fault::status(Moment::BeforeWork, 422), "PARTLY_DONE", "suspended: half_done [done 200, done 201, refused 422]"),
-        (Fault::status(Moment::BeforeWork, 429), "PARTLY_DONE", "suspended: half_done [done 200, done 201, failed_clean 429]"),
+        (
+            Fault::status(Moment::BeforeWork, 422),
+            "PARTLY_DONE",
+            "suspended: half_done [done 200, done 201, refused 422]",
+        ),
+        (
+            Fault::status(Moment::BeforeWork, 429),
+            "PARTLY_DONE",
+            "suspended: half_done [done 200, done 201, failed_clean 429]",
+        ),
         (Fault::cut(Moment::AfterHead), "PARTLY_DONE", "suspended: half_done [done 200, done 201, done 202]"),
         (Fault::cut(Moment::BeforeWork), "OUTCOME_UNKNOWN", "suspended: unknown [done 200, done 201, open]"),
-        (Fault::status(Moment::AfterWork, 500), "OUTCOME_UNKNOWN", "suspended: unknown [done 200, done 201, open 500]"),
+        (
+            Fault::status(Moment::AfterWork, 500),
+            "OUTCOME_UNKNOWN",
+            "suspended: unknown [done 200, done 201, open 500]",
+        ),
     ] {
         let key = fault.to_string().replace(' ', "-");
         scene.backend.fault("/mails", fault, 1);
         let (reply, again) = twice(&host, "courier.sequence", &jobs(&scene, json!({})), &key).await;
-        assert_eq!((code(&reply).as_str(), standing(&record(&host, &reply)).as_str()), (ends, stands), "{key}");
+        assert_eq!(
+            (code(&reply).as_str(), standing(&record(&host, &reply)).as_str()),
+            (ends, stands),
+            "{key}"
+        );
         assert_stored(&reply, &again);
     }
     assert_eq!(scene.backend.counts().of("POST /tickets").works, 5);
@@ -62,7 +120,38 @@ async fn an_unknown_end_lists_what_is_open() {
     let host = scene.open().await;
     scene.backend.fault("/mails", Fault::cut(Moment::AfterWork), 1);
     let reply = host.call(keyed("courier.sequence", &jobs(&scene, json!({})), "k")).await;
-    assert_snapshot!(scene.shown(&reply), @"");
+    assert_snapshot!(scene.shown(&reply), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "OUTCOME_UNKNOWN",
+        "kind": "unknown_outcome",
+        "message": "the action may have happened and may not; do not repeat it: a person can find out and decide",
+        "retryable": false,
+        "action": "do_not_repeat",
+        "retry_after_ms": 0,
+        "details": {
+          "open": [
+            {
+              "attempt": 1,
+              "effect": "POST /mails"
+            }
+          ]
+        }
+      },
+      "meta": {
+        "run": "RUN",
+        "step": 1,
+        "attempts": 1,
+        "duration_ms": "COUNTED",
+        "fuel": "COUNTED",
+        "memory_bytes": "COUNTED",
+        "effects": 4,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -124,7 +124,32 @@ async fn beyond_the_waiting_limit_the_answer_is_still_running_and_the_result_com
     }
     let told = host.call(mail()).await;
     let run = body(&told)["details"]["run"].as_str().unwrap().to_owned();
-    insta::assert_snapshot!(scene.shown(&told).replace(&run, "RUN"), @"");
+    insta::assert_snapshot!(scene.shown(&told).replace(&run, "RUN"), @r#"
+    {
+      "ok": false,
+      "error": {
+        "code": "STILL_RUNNING",
+        "kind": "waiting",
+        "message": "the call with this key is still running, in run RUN; ask again with the same key",
+        "retryable": false,
+        "action": "wait",
+        "retry_after_ms": 0,
+        "details": {
+          "key": "k",
+          "run": "RUN"
+        }
+      },
+      "meta": {
+        "attempts": 0,
+        "duration_ms": "COUNTED",
+        "fuel": 0,
+        "memory_bytes": 0,
+        "effects": 0,
+        "replayed": false,
+        "trace_id": "TRACE"
+      }
+    }
+    "#);
     let other = host.call(keyed("courier.post_once", &scene.mail("b"), "k")).await;
     assert_eq!(code(&other), "KEY_REUSED", "another action does not wait");
     drop(release);

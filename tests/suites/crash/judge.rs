@@ -1,6 +1,7 @@
 //! The judge: holds what was acknowledged and what is recorded against what the backend counted.
 
 use airlock::model::effect::{Effect, EffectState};
+use airlock::model::manifest::Repeat;
 use airlock::model::run::Record;
 use airlock::model::state::{Reason, RunState};
 use airlock_tests::backend::Counts;
@@ -90,8 +91,12 @@ fn of_counts(trial: &Trial, counts: &Counts) -> Vec<String> {
     for (request, class) in trial.scenario.written() {
         let works = counts.of(request).works;
         match class {
-            Class::Once if works > 1 => faults.push(format!("{request}, which happens each time, was done {works} times")),
-            Class::Keyed if works > 1 => faults.push(format!("{request}, which has a key, counts {works} times")),
+            Class::Once if works > 1 => {
+                faults.push(format!("{request}, which happens each time, was done {works} times"))
+            }
+            Class::Keyed if works > 1 => {
+                faults.push(format!("{request}, which has a key, counts {works} times"))
+            }
             Class::Reads | Class::Idempotent | Class::Keyed | Class::Once => {}
         }
     }
@@ -126,15 +131,19 @@ fn of_record(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Ve
     let mut faults = of_end(trial, record, counts, last);
     for (request, _) in trial.scenario.written() {
         let of_request = |effect: &&Effect| {
-            request.split_once(' ').is_some_and(|(method, path)| {
-                effect.method == method && effect.target.ends_with(path)
-            })
+            request
+                .split_once(' ')
+                .is_some_and(|(method, path)| effect.method == method && effect.target.ends_with(path))
         };
         let effects: Vec<&Effect> = record.effects.iter().filter(of_request).collect();
         let is = |states: &[EffectState]| effects.iter().any(|effect| states.contains(&effect.state));
         let count = counts.of(request);
         if count.requests > effects.len() as u64 {
-            faults.push(format!("{request} came {} times, and {} are in the journal", count.requests, effects.len()));
+            faults.push(format!(
+                "{request} came {} times, and {} are in the journal",
+                count.requests,
+                effects.len()
+            ));
         }
         if is(&[EffectState::Done]) && count.works == 0 {
             faults.push(format!("{request} is done in the journal, and was not"));
@@ -143,13 +152,14 @@ fn of_record(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Ve
             faults.push(format!("{request} was done, and the journal says that it was not"));
         }
     }
-    for attempt in record.attempts.iter().filter(|attempt| attempt.outcome.as_deref() == Some("INTERRUPTED")) {
+    for attempt in record.attempts.iter().filter(|attempt| attempt.outcome.as_deref() == Some("INTERRUPTED"))
+    {
         let left = |effect: &&Effect| {
-            effect.attempt == attempt.attempt
-                && matches!(effect.state, EffectState::Done | EffectState::Open)
+            effect.attempt == attempt.attempt && matches!(effect.state, EffectState::Done | EffectState::Open)
         };
         if let Some(effect) = record.effects.iter().find(left) {
-            faults.push(format!("attempt {} left something behind and denies it: {effect:?}", attempt.attempt));
+            faults
+                .push(format!("attempt {} left something behind and denies it: {effect:?}", attempt.attempt));
         }
     }
     faults
@@ -157,7 +167,7 @@ fn of_record(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Ve
 
 /// The end is one that its effects allow, and is what the caller is told.
 fn of_end(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Vec<String> {
-    let some = |state| record.effects.iter().any(|effect| effect.state == state);
+    let some = |state| record.effects.iter().any(|effect| effect.state == state && !repeated(effect, record));
     let undone = trial.scenario.written().find(|(request, _)| counts.of(request).works == 0);
     let (expected, stands) = match record.summary.state {
         RunState::Completed => ("ok", undone.is_none()),
@@ -173,7 +183,19 @@ fn of_end(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Vec<S
         faults.push(format!("the run is {state}, which does not stand: {:?}; {undone:?}", record.effects));
     }
     if trial.scenario.key != Key::Nobodys && (last.code() != expected || last.ok() != (expected == "ok")) {
-        faults.push(format!("the run is {}, and its caller is told {}", record.summary.state.word(), last.body()));
+        faults.push(format!(
+            "the run is {}, and its caller is told {}",
+            record.summary.state.word(),
+            last.body()
+        ));
     }
     faults
+}
+
+/// Whether an open effect was repeated, where repeating it changes nothing more, and was then done.
+fn repeated(effect: &Effect, record: &Record) -> bool {
+    let later = |later: &Effect| {
+        later.attempt > effect.attempt && later.state == EffectState::Done && later.target == effect.target
+    };
+    effect.state == EffectState::Open && effect.repeat != Repeat::Once && record.effects.iter().any(later)
 }

@@ -57,10 +57,22 @@ impl Case {
         }
     }
 
-    fn name(&self) -> String {
+    /// Where who is killed.
+    pub(super) fn name(&self) -> String {
         let Self { scenario, first, by, second, .. } = self;
+        let by = match by {
+            By::NextStart => "next start",
+            By::Standby => "standby",
+        };
         let then = second.map(|second| format!(", then {second}")).unwrap_or_default();
-        format!("{}, {by:?}: {first}{then}", scenario.name)
+        format!("{} ({by}) {first}{then}", scenario.name)
+    }
+}
+
+impl Tried {
+    /// Everything that was found wrong, with the point where.
+    fn fault(&self) -> Option<String> {
+        (!self.faults.is_empty()).then(|| format!("{}: {}", self.case.name(), self.faults.join("; ")))
     }
 }
 
@@ -85,9 +97,18 @@ pub(super) fn run(cases: &[Case]) -> Vec<Tried> {
     tried.into_iter().map(|(_, one)| one).collect()
 }
 
-/// The points of a scenario that nobody disturbs.
+/// The points of a scenario that nobody disturbs, each write's second behind its first.
 pub(super) fn undisturbed(scenario: Scenario) -> Vec<Point> {
-    Trial::begin(scenario, Power::Stays).first(None).points
+    let passed = Trial::begin(scenario, Power::Stays).first(None).points;
+    let mut points = passed.clone();
+    points.sort_by_key(|point| {
+        let asked = match *point {
+            Point::After(commit, n) => Point::Before(commit, n),
+            Point::Before(..) | Point::Replied(_) => *point,
+        };
+        (passed.iter().position(|one| *one == asked), *point)
+    });
+    points
 }
 
 /// Every place where a scenario's process can be killed: its points, and three moments of each request.
@@ -96,35 +117,62 @@ pub(super) fn places(scenario: Scenario) -> Vec<Kill> {
     let sends = scenario.decision.is_none_or(|decision| decision.word == "again");
     let requests = scenario.requests.iter().filter(|_| sends);
     let by_backend = requests.flat_map(|request| moments.map(|moment| Kill::ByBackend(request, moment)));
-    let points = undisturbed(scenario).into_iter().filter(|point| !sweeps(point) || scenario.requests == READS.requests);
+    let points = undisturbed(scenario)
+        .into_iter()
+        .filter(|point| !sweeps(point) || scenario.requests == READS.requests);
     points.map(Kill::At).chain(by_backend).collect()
 }
 
-/// Kills a scenario everywhere, and then whoever goes on everywhere.
-pub(super) fn matrix(scenario: Scenario, once: &[By], twice: &[By]) -> Vec<Tried> {
+/// Which second crashes follow a first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Twice {
+    /// At every point of the next start, and after each commit of one that stood by.
+    Everywhere,
+    /// After each commit of the next start: before the next commit, the store is as it was.
+    AfterCommits,
+    /// Nowhere.
+    Never,
+}
+
+/// Kills a scenario everywhere, and then whoever goes on.
+pub(super) fn matrix(scenario: Scenario, by: &[By], twice: Twice) -> Vec<Tried> {
     let places = places(scenario);
-    let cases = once.iter().flat_map(|by| {
+    let cases = by.iter().flat_map(|by| {
         let case = |first: &Kill| Case { scenario, power: Power::Stays, first: *first, by: *by, second: None };
         places.iter().map(case).collect::<Vec<_>>()
     });
     let mut tried = run(&cases.collect::<Vec<_>>());
-    let again = tried.iter().filter(|one| twice.contains(&one.case.by) && begins_a_state(one.case.first));
-    let cases = again.flat_map(|one| {
-        let seconds = one.since.iter().filter(|point| !sweeps(point) && **point != Point::Replied(2));
-        seconds.map(|point| Case { second: Some(Kill::At(*point)), ..one.case })
-    });
-    tried.extend(run(&cases.collect::<Vec<_>>()));
+    let again: Vec<Case> = tried.iter().flat_map(|one| second_crashes(one, twice)).collect();
+    tried.extend(run(&again));
     tried
 }
 
-/// Whether what a kill leaves differs from what the one before left: the state before a write is that after
-/// the last, and of a backend's moments one is enough.
-fn begins_a_state(kill: Kill) -> bool {
+/// The trials in which whoever went on is killed as well.
+pub(super) fn second_crashes(one: &Tried, twice: Twice) -> Vec<Case> {
+    let (before, after) = match one.case.by {
+        _ if !begins_a_state(one.case.first, twice) => (false, false),
+        By::NextStart => (twice == Twice::Everywhere, twice != Twice::Never),
+        By::Standby => (false, twice == Twice::Everywhere),
+    };
+    let points = one.since.iter().filter(|point| match point {
+        _ if sweeps(point) || **point == Point::Replied(2) => false,
+        Point::Before(..) => before,
+        Point::After(..) | Point::Replied(_) => after,
+    });
+    points.map(|point| Case { second: Some(Kill::At(*point)), ..one.case }).collect()
+}
+
+/// Whether what a kill leaves differs from what the kill before it left.
+fn begins_a_state(kill: Kill, twice: Twice) -> bool {
     match kill {
-        Kill::At(point @ (Point::After(..) | Point::Replied(_))) => !sweeps(&point),
+        // An effect that was intended and then done is harder to tell from the store than one that was not.
+        Kill::At(Point::After(Commit::Intend, _)) => twice == Twice::Everywhere,
+        Kill::At(point @ Point::After(..)) => !sweeps(&point),
+        Kill::At(Point::Replied(_)) => true,
+        // Of a backend's moments one is enough, for the store knows none of them.
         Kill::ByBackend(_, moment) => moment == Moment::AfterWork,
-        Kill::At(Point::Before(commit, n)) => n == 1 && matches!(commit, Commit::Reserve | Commit::Record),
-        Kill::AroundSync { .. } => false,
+        // The state before a write is that after the last, and at the beginning there is none.
+        Kill::At(Point::Before(..)) | Kill::AroundSync { .. } => false,
     }
 }
 
@@ -134,21 +182,12 @@ fn sweeps(point: &Point) -> bool {
 
 /// Says how many crashes were survived; fails where one was not.
 pub(super) fn survived(name: &str, tried: &[Tried]) {
-    let faults = faults(tried);
+    let faults: Vec<String> = tried.iter().filter_map(Tried::fault).collect();
     let crashes: u32 = tried.iter().map(|one| one.crashes).sum();
     let line = format!("crashes survived: {crashes} ({name})\n");
     // Past the capture of the test binary, which swallows what tests that pass print.
     let _ = std::io::stderr().write_all(line.as_bytes());
-    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
-}
-
-/// Everything that was found wrong, with the point where.
-pub(super) fn faults(tried: &[Tried]) -> Vec<String> {
-    let named = |one: &Tried| {
-        let name = one.case.name();
-        one.faults.iter().map(move |fault| format!("{name}: {fault}")).collect::<Vec<_>>()
-    };
-    tried.iter().flat_map(named).collect()
+    assert!(faults.is_empty(), "{} trials failed:\n{}", faults.len(), faults.join("\n"));
 }
 
 /// What became of each place that was killed once: one line a place.

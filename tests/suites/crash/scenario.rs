@@ -60,7 +60,8 @@ pub(super) const READS: Scenario = called("reads", "errand.read", &[GET]);
 pub(super) const READS_KEYLESS: Scenario = Scenario { name: "reads, no key", key: Key::Nobodys, ..READS };
 pub(super) const IDEMPOTENT: Scenario = called("idempotent", "errand.put", &[PUT]);
 pub(super) const KEYED: Scenario = called("keyed", "errand.post_keyed", &[TICKET]);
-pub(super) const KEYED_BY_HOST: Scenario = Scenario { name: "keyed, the host's key", key: Key::Hosts, ..KEYED };
+pub(super) const KEYED_BY_HOST: Scenario =
+    Scenario { name: "keyed, the host's key", key: Key::Hosts, ..KEYED };
 pub(super) const ONCE: Scenario = called("once", "errand.post_once", &[MAIL]);
 pub(super) const SEQUENCE: Scenario = called("sequence", "errand.sequence", &[GET, PUT, TICKET, MAIL]);
 pub(super) const SEQUENCE_KEYED: Scenario =

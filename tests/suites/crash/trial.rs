@@ -18,7 +18,7 @@ use serde_json::json;
 use super::scenario::{KEY, Key, Kill, Scenario};
 
 /// The child's program.
-const CHILD: &str = env!("CARGO_BIN_EXE_crash-child");
+pub(super) const CHILD: &str = env!("CARGO_BIN_EXE_crash-child");
 
 /// The number of the process that only looks.
 const WHO_LOOKS: u8 = 0xEE;
@@ -157,7 +157,7 @@ impl Trial {
             // Its caller does not know it; who goes on looks it up.
             Key::Hosts => self.record().and_then(|record| record.key),
         };
-        let input = json!({ "to": self.backend.url, "requests": self.scenario.requests.join(", ") });
+        let input = json!({ "to": self.backend.url, "requests": self.scenario.requests.join(",") });
         Job::Call { tool: self.scenario.tool.to_owned(), input, key }
     }
 
@@ -192,7 +192,7 @@ impl Trial {
     fn copy(&self) -> tempfile::TempDir {
         // A store wants a folder that is its owner's alone.
         let mode = std::fs::Permissions::from_mode(0o700);
-        let copy = tempfile::Builder::new().permissions(mode).tempdir().unwrap();
+        let copy = tempfile::Builder::new().permissions(mode).tempdir_in(self.world.folder()).unwrap();
         for name in ["airlock.db", "airlock.db-wal"] {
             let file = self.world.state().join(name);
             if file.exists() {
@@ -232,7 +232,7 @@ impl Prepared<'_> {
 /// Whether a process was killed where it was to be.
 fn reached(said: &Said, kill: Kill, backend: &Backend) -> bool {
     match kill {
-        Kill::At(point) => said.killed && said.points.last() == Some(&point),
+        Kill::At(point) => said.killed && said.points.contains(&point),
         Kill::ByBackend(..) => said.killed && backend.faults().is_empty(),
         // How many there are, nobody knows before.
         Kill::AroundSync { .. } => true,

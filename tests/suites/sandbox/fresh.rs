@@ -73,6 +73,9 @@ async fn a_guest_that_traps_after_its_request_leaves_it_done_and_recorded() {
     let job = json!({ "method": "POST", "url": url, "body": "{\"to\":\"a\"}", "then": "trap" });
     let reply = open.call("courier.post_once", job).await;
     assert_eq!(code(&reply), "PARTLY_DONE");
-    assert_eq!(body(&reply)["details"], json!({ "done": [{ "attempt": 1, "effect": "POST /mails", "status": 202 }] }));
+    assert_eq!(
+        body(&reply)["details"],
+        json!({ "done": [{ "attempt": 1, "effect": "POST /mails", "status": 202 }] })
+    );
     assert_eq!(backend.counts().mails.len(), 1);
 }

@@ -18,9 +18,11 @@ async fn no_socket_is_opened_although_http_to_the_same_place_is_granted() {
     udp.set_nonblocking(true).unwrap();
     let world = World::new().with_plugins(&[SOCKETEER, COURIER]);
     let backend = Backend::start().await;
-    let world = world
-        .with_grant("socketeer", &format!("http://{address}"), &["127.0.0.1"])
-        .with_grant("courier", &backend.url, &["127.0.0.1"]);
+    let world = world.with_grant("socketeer", &format!("http://{address}"), &["127.0.0.1"]).with_grant(
+        "courier",
+        &backend.url,
+        &["127.0.0.1"],
+    );
     let open = open_world(world).await;
     for (tool, address) in [
         ("connect", address),
@@ -60,7 +62,9 @@ async fn no_file_is_read_written_or_listed() {
     let own = open.world.folder().join("note.txt");
     fs::write(&own, "here").unwrap();
     let own = own.to_str().unwrap();
-    for path in ["/etc/passwd", "/", ".", "..", "airlock.toml", "/proc/self/environ", own, "../../etc/passwd", ""] {
+    for path in
+        ["/etc/passwd", "/", ".", "..", "airlock.toml", "/proc/self/environ", own, "../../etc/passwd", ""]
+    {
         for tool in ["read_file", "write_file", "list_folder"] {
             let reply = open.call(&format!("socketeer.{tool}"), json!({ "path": path })).await;
             assert_eq!(code(&reply), "NOT_REACHED", "{tool} {path}: {}", body(&reply));

@@ -60,7 +60,9 @@ async fn settle(
     let (id, tool) = (run.run.to_string(), run.tool.to_string());
     let reply = watched(&tool, host.decide(&id, decision, &os_user())).await?;
     match arguments.found {
-        Found::DidNot => output.data(|| undone(&reply, &id, &tool), || ended(&reply, &id)).map(|()| Exit::Done),
+        Found::DidNot => {
+            output.data(|| undone(&reply, &id, &tool), || ended(&reply, &id)).map(|()| Exit::Done)
+        }
         Found::Happened => {
             output.note(&format!("the run {id} is completed; this is its answer from now on:"));
             output.reply(&reply, Some(&tool))

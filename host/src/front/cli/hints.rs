@@ -76,7 +76,9 @@ fn mending(error: &Value, code: &str, asked: Option<&str>) -> Vec<String> {
         (code::UNKNOWN_TOOL, _, _) => vec!["`airlock tools` lists the tools".to_owned()],
         (code::INVALID_INPUT, Some(tool), _) => vec![format!("`airlock tools {tool}` shows the schema")],
         (code::INVALID_INPUT | code::INVALID_USAGE, None, _) => Vec::new(),
-        (code::KEY_REUSED | code::KEY_EXPIRED, _, Some(run)) => vec![format!("`airlock runs {}` shows the call that has the key", quoted(run))],
+        (code::KEY_REUSED | code::KEY_EXPIRED, _, Some(run)) => {
+            vec![format!("`airlock runs {}` shows the call that has the key", quoted(run))]
+        }
         (_, _, _) => code::page(code).map(|_| explained(code)).into_iter().collect(),
     }
 }

@@ -72,9 +72,7 @@ impl<'a> Meant<'a> {
         let closest = known.iter().copied().min_by_key(|known| distance(&plain, known));
         match closest.filter(|known| distance(&plain, known) <= bearable(&plain, known)) {
             Some(field) => Self::Field(field),
-            None if plain.starts_with(OURS) || STEERING.contains(&plain.as_str()) => {
-                Self::Steering
-            }
+            None if plain.starts_with(OURS) || STEERING.contains(&plain.as_str()) => Self::Steering,
             None => Self::Nothing,
         }
     }

@@ -218,7 +218,9 @@ impl<'s> Known<'s> {
 
     /// The names of the fields that any schema at this place knows.
     pub(super) fn fields(&mut self, pointer: &str) -> Rc<[&'s str]> {
-        let Some((parent, token)) = pointer.rsplit_once('/') else { return known_fields(self.root, pointer).into() };
+        let Some((parent, token)) = pointer.rsplit_once('/') else {
+            return known_fields(self.root, pointer).into();
+        };
         let root = self.root;
         if !self.parents.contains_key(parent) {
             self.parents.insert(parent.to_owned(), schemas_at(root, parent));

@@ -23,6 +23,7 @@ use crate::model::effect::{Effect, EffectState};
 use crate::model::id::Digest;
 use crate::model::limits::Limits;
 use crate::model::manifest::Repeat;
+use crate::model::secret::Mask;
 use crate::sandbox::grants::Grants;
 use crate::sandbox::logbook::Logbook;
 use crate::sandbox::wit::http::{HttpError, Request, Response};
@@ -41,6 +42,7 @@ struct Inner {
     limits: Limits,
     resolver: Arc<dyn Resolve>,
     connections: Connections,
+    mask: Mask,
 }
 
 impl std::fmt::Debug for Egress {
@@ -78,9 +80,10 @@ impl Egress {
         limits: Limits,
         resolver: Arc<dyn Resolve>,
         roots: Vec<Vec<u8>>,
+        mask: Mask,
     ) -> Self {
         let connections = Connections::new(roots, limits.body, Arc::clone(&clock));
-        Self { inner: Arc::new(Inner { journal, clock, runtime, limits, resolver, connections }) }
+        Self { inner: Arc::new(Inner { journal, clock, runtime, limits, resolver, connections, mask }) }
     }
 
     /// Sends a request for a guest. The request goes on when the guest no longer waits for it.
@@ -204,8 +207,10 @@ impl Inner {
     }
 
     /// Writes the intent down before anything leaves the host.
-    async fn write_down(&self, task: &Task, effect: Effect) -> Result<(), Ended> {
+    async fn write_down(&self, task: &Task, mut effect: Effect) -> Result<(), Ended> {
         let ordinal = effect.ordinal;
+        // A backend may have given a secret back, and the guest have put it into the URL.
+        effect.target = self.mask.text(&effect.target).unwrap_or(effect.target);
         let ended = match self.journal.intend(task.effects.lease(), effect, self.clock.now()).await {
             Ok(true) => return Ok(()),
             Ok(false) => Ended::StoreFailed("another process has taken the run over".to_owned()),
@@ -225,11 +230,11 @@ impl Inner {
         };
         let addresses = match address::check(&addresses, &task.allowed.granted_addresses) {
             Ok(addresses) => addresses,
-            Err((address, rule)) => {
-                let grants = &task.grants;
+            Err((lacking, rule)) => {
+                let lacking: Vec<String> = lacking.iter().map(ToString::to_string).collect();
                 let remedy = format!(
-                    "[[plugin.{}.http]] origin = \"{origin}\", addresses = [\"{address}\"]",
-                    grants.plugin
+                    "[[plugin.{}.http]] origin = \"{origin}\", addresses = {lacking:?}",
+                    task.grants.plugin
                 );
                 let Allowed { method, url, .. } = &task.allowed;
                 task.log.host(&policy::Refusal::forbidden(method, url, &rule, Some(&remedy)).line);

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 
 use super::super::StoreFailure;
@@ -61,6 +62,7 @@ pub(super) fn connection(file: &Path, durability: Durability) -> Result<Connecti
         .map_err(|error| StoreFailure::Folder(file.to_path_buf(), error.to_string()))?;
     let connection = Connection::open(file).map_err(fail)?;
     connection.busy_timeout(PATIENCE).map_err(fail)?;
+    keep_plans(&connection).map_err(fail)?;
     let synchronous = match durability {
         Durability::Full => "FULL",
         Durability::None => "OFF",
@@ -86,9 +88,15 @@ pub(super) fn reader(file: &Path) -> Result<Connection, StoreFailure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags).map_err(fail)?;
     connection.busy_timeout(PATIENCE).map_err(fail)?;
+    keep_plans(&connection).map_err(fail)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;").map_err(fail)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
+}
+
+/// Plans made once hold for every value; else SQLite plans some statements anew each time that one is bound.
+fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
 /// Brings the database to the version that this program knows.

@@ -49,7 +49,8 @@ impl Tool for Look {
 fn got() -> String {
     let said = |error: ToolError| format!("{} {}", error.code(), error.message());
     let placeholder = secrets::placeholder(SECRET).map_or_else(said, |_| "given".to_owned());
-    let signature = secrets::sign(SECRET, Algorithm::HmacSha256, b"x").map_or_else(said, |_| "given".to_owned());
+    let signature =
+        secrets::sign(SECRET, Algorithm::HmacSha256, b"x").map_or_else(said, |_| "given".to_owned());
     let answer = match http::get(PLACE).send() {
         Ok(response) => format!("status {}", response.status),
         Err(error) => format!("{error:?}"),

@@ -56,7 +56,9 @@ fn fresh_pages(pages: usize) -> &'static mut [u8] {
         return &mut [];
     }
     // SAFETY: the pages were grown a moment ago for nobody else, and no allocator takes them later.
-    unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(first * PAGE), pages * PAGE) }
+    unsafe {
+        std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(first * PAGE), pages * PAGE)
+    }
 }
 
 /// Only a component has pages.

@@ -112,12 +112,13 @@ struct Leaked {
 
 /// What the backend gave back: the whole of it, or the token that it was sent.
 fn echoed(name: &str, url: &str, bare: bool) -> Result<String, ToolError> {
-    let text = String::from_utf8_lossy(&send(name, url, &Place::Bearer)?.body).into_owned();
-    let token = text.split_once("Bearer ").and_then(|(_, rest)| rest.split_once("\",\""));
-    Ok(match token {
-        Some((token, _)) if bare => serde_json::from_str(&format!("\"{token}\""))?,
-        Some(_) | None => text,
-    })
+    let response = send(name, url, &Place::Bearer)?;
+    if !bare {
+        return Ok(String::from_utf8_lossy(&response.body).into_owned());
+    }
+    let echo: serde_json::Value = response.json()?;
+    let header = echo["headers"]["authorization"].as_str().unwrap_or_default();
+    Ok(header.strip_prefix("Bearer ").unwrap_or(header).to_owned())
 }
 
 /// Sends a secret as a bearer token to a backend that gives it back, and passes that on.

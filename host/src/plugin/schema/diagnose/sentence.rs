@@ -1,5 +1,8 @@
 //! One error of the validator as one sentence: what is expected, what came, an example.
-#![expect(clippy::wildcard_enum_match_arm, reason = "kinds of errors are worded in groups, the rest together")]
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "kinds of errors are worded in groups, the rest together"
+)]
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;

@@ -7,17 +7,28 @@ use crate::config::AddressRange;
 /// The addresses as they are, where every one of them may be dialled.
 ///
 /// # Errors
-/// Where one may not: a name that has both kinds of address is refused whole.
-pub(super) fn check(addresses: &[IpAddr], granted: &[AddressRange]) -> Result<Vec<IpAddr>, (IpAddr, String)> {
+/// Where some may not: a name that has both kinds of address is refused whole. Those that lack a grant come with
+/// the rule, as a grant names them.
+pub(super) fn check(
+    addresses: &[IpAddr],
+    granted: &[AddressRange],
+) -> Result<Vec<IpAddr>, (Vec<IpAddr>, String)> {
+    let mut lacking = Vec::new();
+    let mut kinds = Vec::new();
     for address in addresses {
         let plain = unmapped(*address);
         let allowed = granted.iter().any(|range| range.contains(*address) || range.contains(plain));
         if !allowed && let Some(kind) = special(*address) {
-            let rule = format!("the name leads to a {kind} address, which must be granted by address");
-            return Err((*address, rule));
+            lacking.push(plain);
+            kinds.push(kind);
         }
     }
-    Ok(addresses.to_vec())
+    match kinds.first() {
+        None => Ok(addresses.to_vec()),
+        Some(kind) => {
+            Err((lacking, format!("the name leads to a {kind} address, which must be granted by address")))
+        }
+    }
 }
 
 fn unmapped(address: IpAddr) -> IpAddr {

@@ -1,0 +1,182 @@
+//! Whose run it is: a process that lives is never taken over, and one that died is taken over at once.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use airlock::host::{Decision, Host, Request, Seams};
+use airlock::model::clock::{Clock, SystemClock, Timestamp};
+use airlock::model::reply::Reply;
+use airlock_tests::backend::{Backend, Fault, Moment};
+use airlock_tests::crash::{Disk, Job, Order, Process};
+use airlock_tests::guests;
+use airlock_tests::world::{World, body, code, keyed};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::scenario::{KEY, KEYED, ONCE, Scenario};
+
+/// A process whose call hangs in the backend, and a world in which others ask for the same.
+struct Hanging {
+    scenario: Scenario,
+    world: World,
+    backend: Backend,
+    process: Process,
+}
+
+impl Hanging {
+    /// Hangs before the backend does its work.
+    async fn with(scenario: Scenario, limits: &str) -> Self {
+        let backend = Backend::start().await;
+        backend.fault(scenario.requests[0], Fault::hang(Moment::BeforeWork), 1);
+        let world = World::in_memory()
+            .with_plugins(&[guests::ERRAND])
+            .with_grant("errand", &backend.url, &["127.0.0.1"])
+            .with_config(limits);
+        let (tool, input) = (scenario.tool.to_owned(), input(scenario, &backend));
+        let order = Order {
+            config: world.write_config(),
+            process: 1,
+            disk: Disk::Synced,
+            halt: None,
+            jobs: vec![Job::Call { tool, input, key: Some(KEY.to_owned()) }],
+        };
+        let mut process = Process::start(Path::new(super::trial::CHILD), &order, |_| {});
+        process.go();
+        backend.wait_until(|counts| counts.of(scenario.requests[0]).requests == 1);
+        Self { scenario, world, backend, process }
+    }
+
+    fn request(&self) -> Request {
+        keyed(self.scenario.tool, &input(self.scenario, &self.backend), KEY)
+    }
+
+    async fn asked(&self, host: &Host) -> Reply {
+        host.call(self.request()).await
+    }
+
+    /// Requests that came, and works that were done.
+    fn counts(&self) -> (u64, u64) {
+        let count = self.backend.counts().of(self.scenario.requests[0]);
+        (count.requests, count.works)
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {}", self.process.id())).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Kills the process, and comes back when it is gone.
+    fn kill(&mut self) {
+        self.process.kill();
+        self.process.wait_until_gone();
+    }
+}
+
+fn input(scenario: Scenario, backend: &Backend) -> Value {
+    json!({ "to": backend.url, "requests": scenario.requests.join(",") })
+}
+
+/// A clock that tells how often it was looked at: whoever waits looks again and again.
+struct WatchedClock {
+    clock: SystemClock,
+    looks: AtomicU32,
+}
+
+impl Clock for WatchedClock {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn steady(&self) -> Duration {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        self.clock.steady()
+    }
+}
+
+/// Waits hardly at all for a call that another began, so that an answer is one that was there at once.
+const AT_ONCE: &str = "[limits]\nwait = \"1ms\"";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_lives_is_never_taken_over() {
+    let hanging = Hanging::with(ONCE, AT_ONCE).await;
+    let host = hanging.world.open().await;
+    let run = host.runs(1).unwrap().remove(0).run.to_string();
+    let reply = body(&hanging.asked(&host).await);
+    assert_snapshot!(serde_json::to_string_pretty(&reply).unwrap().replace(&run, "RUN"));
+    // One that is only asleep lives as well.
+    hanging.signal("STOP");
+    let next = hanging.world.open().await;
+    for host in [&host, &next] {
+        assert_eq!(code(&hanging.asked(host).await), "STILL_RUNNING");
+    }
+    let refused = host.decide(&run, Decision::DidNot, "Li").await.unwrap_err();
+    assert_eq!(refused.code, "INVALID_INPUT");
+    assert_eq!(host.run(&run).unwrap().attempts.len(), 1);
+    assert_eq!(hanging.counts(), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_died_is_taken_over_at_once_and_what_it_may_have_done_is_not_repeated() {
+    let mut hanging = Hanging::with(ONCE, AT_ONCE).await;
+    let host = hanging.world.open().await;
+    assert_eq!(code(&hanging.asked(&host).await), "STILL_RUNNING");
+    hanging.kill();
+    let reply = hanging.asked(&host).await;
+    assert_eq!((code(&reply).as_str(), reply.meta.attempts), ("OUTCOME_UNKNOWN", 1));
+    assert_eq!(hanging.counts(), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_died_is_taken_over_at_once_and_what_has_a_key_is_done_under_it() {
+    let mut hanging = Hanging::with(KEYED, AT_ONCE).await;
+    let host = hanging.world.open().await;
+    assert_eq!(code(&hanging.asked(&host).await), "STILL_RUNNING");
+    hanging.kill();
+    let reply = hanging.asked(&host).await;
+    assert_eq!((code(&reply).as_str(), reply.meta.attempts), ("ok", 2));
+    assert_eq!(hanging.counts(), (2, 1));
+    assert_eq!(hanging.backend.counts().keys.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_for_a_process_takes_over_when_it_dies() {
+    let mut hanging = Hanging::with(KEYED, "").await;
+    let config = hanging.world.config();
+    let clock = Arc::new(WatchedClock { clock: SystemClock::start(), looks: AtomicU32::new(0) });
+    let seams = Seams { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..Seams::system(&config).unwrap() };
+    let host = hanging.world.open_with(seams).await;
+    let (asking, request) = (host.clone(), hanging.request());
+    let waits = tokio::spawn(async move { asking.call(request).await });
+    let before = clock.looks.load(Ordering::SeqCst);
+    while clock.looks.load(Ordering::SeqCst) < before + 5 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!waits.is_finished());
+    hanging.kill();
+    let reply = waits.await.unwrap();
+    assert_eq!((code(&reply).as_str(), reply.meta.attempts), ("ok", 2));
+    assert_eq!(hanging.counts(), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_who_meet_what_a_dead_process_left_one_takes_it() {
+    for (scenario, expected, counts) in [(KEYED, "ok", (2, 1)), (ONCE, "OUTCOME_UNKNOWN", (1, 0))] {
+        let mut hanging = Hanging::with(scenario, "").await;
+        let (one, other) = (hanging.world.open().await, hanging.world.open().await);
+        hanging.kill();
+        let (first, second) = tokio::join!(hanging.asked(&one), hanging.asked(&other));
+        let bodies = [&first, &second].map(|reply| match &reply.body {
+            Ok(body) | Err(body) => body.get().to_owned(),
+        });
+        assert_eq!([code(&first).as_str(), code(&second).as_str()], [expected, expected]);
+        assert_eq!(bodies[0], bodies[1]);
+        assert_eq!(hanging.counts(), counts);
+        let run = one.runs(2).unwrap();
+        assert_eq!(run.len(), 1);
+        let events = one.run(&run[0].run.to_string()).unwrap().events;
+        assert_eq!(events.iter().filter(|event| event.event == "adopted").count(), 1, "{events:?}");
+    }
+}

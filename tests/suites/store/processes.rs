@@ -1,0 +1,60 @@
+//! Several processes on one state folder: what each was told is kept, whoever wrote it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use airlock::model::state::RunState;
+use airlock_tests::crowd::{Call, Crowd, Task};
+use airlock_tests::guests;
+use airlock_tests::world::{World, keyed};
+use serde_json::{Value, json};
+
+use super::integrity;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_call-at-once");
+
+/// Calls of each process.
+const EACH: usize = 60;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_write_at_once_lose_nothing() {
+    let world = World::new().with_plugins(&[guests::ECHO]);
+    let config = world.write_config();
+    let calls = |process: usize| {
+        let call = |number| {
+            let key = format!("k{process}-{number}");
+            Call { tool: "echo.echo_write".to_owned(), input: json!({ "text": key }), key }
+        };
+        (0..EACH).map(call).collect()
+    };
+    let tasks: Vec<Task> = (0..3)
+        .map(|process| Task { config: config.clone(), environment: BTreeMap::new(), calls: calls(process) })
+        .collect();
+    let told = Crowd::gather(Path::new(PROGRAM), &tasks).go();
+
+    let host = world.open().await;
+    for (task, replies) in tasks.iter().zip(&told) {
+        assert_eq!(replies.len(), EACH);
+        for (call, reply) in task.calls.iter().zip(replies) {
+            let reply: Value = serde_json::from_str(reply).unwrap();
+            assert_eq!((&reply["ok"], &reply["data"]), (&json!(true), &call.input));
+            let again = host.call(keyed(&call.tool, &call.input, &call.key)).await;
+            assert!(again.meta.replayed, "{} was lost", call.key);
+            assert_eq!(again.meta.run.unwrap().to_string(), reply["meta"]["run"].as_str().unwrap());
+        }
+    }
+    let runs = host.runs(1000).unwrap();
+    assert_eq!(runs.len(), 3 * EACH);
+    assert!(runs.iter().all(|run| run.state == RunState::Completed));
+    assert_eq!(integrity(&world.state()), "ok");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn locks_of_processes_that_ended_do_not_stay() {
+    let world = World::new().with_plugins(&[guests::ECHO]);
+    let task = Task { config: world.write_config(), environment: BTreeMap::new(), calls: Vec::new() };
+    drop(Crowd::gather(Path::new(PROGRAM), &[task.clone(), task]).go());
+    let _host = world.open().await;
+    let locks = std::fs::read_dir(world.state().join("processes")).unwrap().count();
+    assert_eq!(locks, 1, "the lock of this process alone");
+}
