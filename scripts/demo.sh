@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A story in twelve scenes: a support desk's tools, run by Airlock, while the desk and the host go wrong. The desk is
+# A story in twelve chapters: a support desk's tools, run by Airlock, while the desk and the host go wrong. The desk is
 # a small real server that counts what really happened; its counts are the judge. Every command that is shown is run
 # as it stands, and what was not as the story says ends it with a word and with 1.
 #
@@ -52,10 +52,10 @@ failed() {
     exit 1
 }
 
-scene=0
-scene() {
-    scene=$((scene + 1))
-    printf '\n%s%d. %s%s\n' "$bold" "$scene" "$1" "$plain"
+chapter=0
+chapter() {
+    chapter=$((chapter + 1))
+    printf '\n%s%d. %s%s\n' "$bold" "$chapter" "$1" "$plain"
 }
 
 # What happens, in words.
@@ -141,15 +141,16 @@ cd "$place"
 say "${bold}Airlock runs the tools that an AI agent calls: each in a sandbox, once, and with a record of what was done.$plain" \
     "This is a support desk that has a bad day. The desk is a real server on this machine that counts what happened."
 
-scene "An operator sets up"
+chapter "An operator sets up"
 say "A configuration, a folder for plugins, and the plugin: one WebAssembly file that holds three tools."
 run 0 airlock init
 run 0 cp "$DESK_PLUGIN" plugins/desk.wasm
 run 0 airlock tools
 said desk.send_mail
 
-scene "Nothing is granted unless it is written down"
-"$DESK_BACKEND" --token desk-token >desk.log &
+chapter "Nothing is granted unless it is written down"
+: >desk.log
+"$DESK_BACKEND" --token desk-token >>desk.log &
 desk_pid=$!
 disown # or bash would have its say when it ends
 url=''
@@ -181,14 +182,14 @@ END
 export DESK_TOKEN=desk-token
 run 0 tail -n 13 airlock.toml
 
-scene "A look-up"
+chapter "A look-up"
 say "Three customers fit: the answer lists them, so that the agent asks its user and does not guess."
 run 1 airlock call desk.find_order '{"name":"Li"}'
 said AMBIGUOUS_ORDER
 run 0 airlock call desk.find_order '{"order_id":"A-1002"}'
 said 'Li Na'
 
-scene "A ticket, asked for twice with one key"
+chapter "A ticket, asked for twice with one key"
 ticket='{"order_id":"A-1002","subject":"Lamp is broken","body":"It arrived in pieces."}'
 run 0 airlock call desk.create_ticket "$ticket" --key k1
 run 0 airlock call desk.create_ticket "$ticket" --key k1
@@ -196,20 +197,20 @@ said 'nothing was run again'
 say "" "One key, one action: the second answer is the first one, from the host's own store. The desk heard nothing of it."
 judged 1 0
 
-scene "Input that the tool does not take"
+chapter "Input that the tool does not take"
 say "Every fault at once, in words that a model can act on. Nothing was run."
 run 1 airlock call desk.create_ticket '{"order":"A-1002","subject":"","body":7,"dry_run":true}'
 said 'for 5 reasons'
 judged 1 0
 
-scene "A mail that needs a person"
+chapter "A mail that needs a person"
 say "A mail cannot be taken back: its tool is of risk L4, and the host wants a person's yes. Here nobody can be asked."
 mail='{"to":"na.li@example.com","subject":"Your lamp","body":"A new one is on its way."}'
 run 1 airlock call desk.send_mail "$mail" --key m1
 said NEEDS_PERSON
 judged 1 0
 
-scene "A mail whose answer is lost"
+chapter "A mail whose answer is lost"
 say "The operator lets mails go out unasked. Then the desk sends the mail, and the line is cut before its answer comes."
 cat >>airlock.toml <<'END'
 
@@ -225,7 +226,7 @@ run 1 airlock call desk.send_mail "$mail" --key m1
 said 'nothing was run again'
 judged 1 1
 
-scene "A person finds out and decides"
+chapter "A person finds out and decides"
 run_id=$(latest_run)
 say "The run waits. Its journal holds the request, written down before it left, and still open:"
 run 0 airlock runs --state suspended
@@ -238,7 +239,7 @@ run 0 airlock call desk.send_mail "$mail" --key m1
 said 'nothing was run again'
 judged 1 1
 
-scene "A ticket whose answer is lost"
+chapter "A ticket whose answer is lost"
 say "The same misfortune, but the desk takes a key with each ticket. The host makes that key, and it is the same in every" \
     "attempt: so the caller may ask again with its own key, and the desk gives the ticket that it has."
 goes_wrong 'POST /tickets' cut_after
@@ -249,7 +250,7 @@ run 0 airlock call desk.create_ticket "$second" --key k2
 said T-1002
 judged 2 1
 
-scene "The host is killed in the middle"
+chapter "The host is killed in the middle"
 say "The desk opens the ticket and then says nothing. While the host waits for the answer, kill -9."
 goes_wrong 'POST /tickets' hang_after
 third='{"order_id":"A-1004","subject":"Wrong colour","body":"Blue, not red."}'
@@ -272,7 +273,7 @@ only='/^attempts/,$p' run 0 airlock runs "$(latest_run)"
 said 'taken over from a process that is gone'
 judged 3 1
 
-scene "A plugin turns to a place that nobody granted"
+chapter "A plugin turns to a place that nobody granted"
 say "Somebody changes the desk's address in the plugin's configuration. It is the same server under another name, and no" \
     "grant names it: the request does not leave, and neither does the token."
 sed -i.before "s|desk_url = \"$url\"|desk_url = \"http://localhost:$port\"|" airlock.toml
@@ -284,7 +285,7 @@ only='/host: refused/p' run 0 airlock runs "$(latest_run)"
 said 'would allow it'
 [ "$(count 'GET /orders/A-1003' requests)" = "$before" ] || failed "a request came to the desk all the same"
 
-scene "What really happened"
+chapter "What really happened"
 row() { printf '  %-24s %16s %20s %12s\n' "$@"; }
 row '' 'asked by callers' 'requests at the desk' 'done by it'
 row 'tickets k1, k2 and k3' "$(calls '--key k')" "$(count 'POST /tickets' requests)" "$(count 'POST /tickets' works)"

@@ -54,7 +54,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package is not in a workspace")?;
+    // Asked for now and not when this script was compiled: clones may share a target folder.
+    let package = PathBuf::from(told("CARGO_MANIFEST_DIR")?);
+    let root = package.parent().ok_or("the package is not in a workspace")?;
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", root.join(source).display());
     }

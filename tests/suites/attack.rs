@@ -3,6 +3,7 @@
 mod addresses;
 mod answers;
 mod limits;
+mod malformed;
 mod names;
 mod output;
 mod requests;

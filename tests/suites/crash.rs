@@ -1,6 +1,7 @@
 //! Hosts are killed everywhere, twice in a row; the backend's counts are the judge.
 
 mod judge;
+mod late;
 mod lock;
 mod matrix;
 mod power;
@@ -46,44 +47,209 @@ fn every_write_of_the_journal_is_a_point_of_some_scenario() {
 
 #[test]
 fn a_reading_call_survives_every_crash() {
-    assert_snapshot!(killed_everywhere(READS, EITHER, Twice::Everywhere));
-    assert_snapshot!(killed_everywhere(READS_KEYLESS, NEXT_START, Twice::Never));
+    assert_snapshot!(killed_everywhere(READS, EITHER, Twice::Everywhere), @r#"
+    before sweep 1               ok = ok; orders 1
+    after sweep 1                ok = ok; orders 1
+    before record 1              ok = ok; orders 2
+    after record 1               ok = ok; orders 1
+    after reply 1                ok = ok; orders 1
+    before sweep 2               ok = ok; orders 1
+    after sweep 2                ok = ok; orders 1
+    before GET /orders/A-1001    ok = ok; orders 2
+    after GET /orders/A-1001     ok = ok; orders 2
+    answering GET /orders/A-1001 ok = ok; orders 2
+    "#);
+    assert_snapshot!(killed_everywhere(READS_KEYLESS, NEXT_START, Twice::Never), @r#"
+    before sweep 1               ok = ok; orders 2
+    after sweep 1                ok = ok; orders 2
+    before record 1              ok = ok; orders 3
+    after record 1               ok = ok; orders 3
+    after reply 1                ok = ok; orders 3
+    before sweep 2               ok = ok; orders 3
+    after sweep 2                ok = ok; orders 3
+    before GET /orders/A-1001    ok = ok; orders 3
+    after GET /orders/A-1001     ok = ok; orders 3
+    answering GET /orders/A-1001 ok = ok; orders 3
+    "#);
 }
 
 #[test]
 fn a_call_whose_repetition_changes_nothing_survives_every_crash() {
-    assert_snapshot!(killed_everywhere(IDEMPOTENT, EITHER, Twice::AfterCommits));
+    assert_snapshot!(killed_everywhere(IDEMPOTENT, EITHER, Twice::AfterCommits), @r#"
+    before reserve 1             ok = ok; settings 1
+    after reserve 1              INTERRUPTED, ok = ok; settings 1
+    before intend 1              INTERRUPTED, ok = ok; settings 1
+    after intend 1               OUTCOME_UNKNOWN, ok = ok; settings 1
+    before outcome 1             OUTCOME_UNKNOWN, ok = ok; settings 2
+    after outcome 1              PARTLY_DONE = PARTLY_DONE; settings 1
+    before settle 1              PARTLY_DONE = PARTLY_DONE; settings 1
+    after settle 1               ok = ok; settings 1
+    after reply 1                ok = ok; settings 1
+    before PUT /settings/door    OUTCOME_UNKNOWN, ok = ok; settings 2
+    after PUT /settings/door     OUTCOME_UNKNOWN, ok = ok; settings 2
+    answering PUT /settings/door OUTCOME_UNKNOWN, ok = ok; settings 2
+    "#);
 }
 
 #[test]
 fn a_call_whose_request_has_a_key_survives_every_crash_and_counts_once() {
-    assert_snapshot!(killed_everywhere(KEYED, EITHER, Twice::Everywhere));
+    assert_snapshot!(killed_everywhere(KEYED, EITHER, Twice::Everywhere), @r#"
+    before reserve 1             ok = ok; tickets 1
+    after reserve 1              INTERRUPTED, ok = ok; tickets 1
+    before intend 1              INTERRUPTED, ok = ok; tickets 1
+    after intend 1               OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before outcome 1             OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after outcome 1              PARTLY_DONE = PARTLY_DONE; tickets 1
+    before settle 1              PARTLY_DONE = PARTLY_DONE; tickets 1
+    after settle 1               ok = ok; tickets 1
+    after reply 1                ok = ok; tickets 1
+    before POST /tickets         OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after POST /tickets          OUTCOME_UNKNOWN, ok = ok; tickets 1
+    answering POST /tickets      OUTCOME_UNKNOWN, ok = ok; tickets 1
+    "#);
 }
 
 #[test]
 fn a_call_under_the_hosts_own_key_survives_every_crash_and_counts_once() {
-    assert_snapshot!(killed_everywhere(KEYED_BY_HOST, NEXT_START, Twice::Never));
+    assert_snapshot!(killed_everywhere(KEYED_BY_HOST, NEXT_START, Twice::Never), @r#"
+    before reserve 1             ok = ok; tickets 1
+    after reserve 1              INTERRUPTED, ok = ok; tickets 1
+    before intend 1              INTERRUPTED, ok = ok; tickets 1
+    after intend 1               OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before outcome 1             OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after outcome 1              PARTLY_DONE = PARTLY_DONE; tickets 1
+    before settle 1              PARTLY_DONE = PARTLY_DONE; tickets 1
+    after settle 1               ok = ok; tickets 1
+    after reply 1                ok = ok; tickets 1
+    before POST /tickets         OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after POST /tickets          OUTCOME_UNKNOWN, ok = ok; tickets 1
+    answering POST /tickets      OUTCOME_UNKNOWN, ok = ok; tickets 1
+    "#);
 }
 
 #[test]
 fn a_call_that_happens_each_time_survives_every_crash_and_happens_once() {
-    assert_snapshot!(killed_everywhere(ONCE, EITHER, Twice::Everywhere));
+    assert_snapshot!(killed_everywhere(ONCE, EITHER, Twice::Everywhere), @r#"
+    before reserve 1             ok = ok; mails 1
+    after reserve 1              INTERRUPTED, ok = ok; mails 1
+    before intend 1              INTERRUPTED, ok = ok; mails 1
+    after intend 1               OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 0
+    before outcome 1             OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    after outcome 1              PARTLY_DONE = PARTLY_DONE; mails 1
+    before settle 1              PARTLY_DONE = PARTLY_DONE; mails 1
+    after settle 1               ok = ok; mails 1
+    after reply 1                ok = ok; mails 1
+    before POST /mails           OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    after POST /mails            OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    answering POST /mails        OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    "#);
 }
 
 #[test]
 fn a_sequence_of_every_kind_survives_every_crash() {
-    assert_snapshot!(killed_everywhere(SEQUENCE, NEXT_START, Twice::AfterCommits));
+    assert_snapshot!(killed_everywhere(SEQUENCE, NEXT_START, Twice::AfterCommits), @r#"
+    before reserve 1             ok = ok; orders 1, settings 1, tickets 1, mails 1
+    after reserve 1              INTERRUPTED, ok = ok; orders 1, settings 1, tickets 1, mails 1
+    before intend 1              INTERRUPTED, ok = ok; orders 2, settings 1, tickets 1, mails 1
+    after intend 1               OUTCOME_UNKNOWN, ok = ok; orders 2, settings 1, tickets 1, mails 1
+    before outcome 1             OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    after outcome 1              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 0, mails 0
+    before intend 2              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 0, mails 0
+    after intend 2               OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    before outcome 2             OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    after outcome 2              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 1, mails 0
+    before intend 3              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 1, mails 0
+    after intend 3               OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; orders 1, settings 1, tickets 1, mails 0
+    before outcome 3             OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; orders 1, settings 1, tickets 1, mails 1
+    after outcome 3              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 1, mails 1
+    before settle 1              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 1, mails 1
+    after settle 1               ok = ok; orders 1, settings 1, tickets 1, mails 1
+    after reply 1                ok = ok; orders 1, settings 1, tickets 1, mails 1
+    before GET /orders/A-1001    INTERRUPTED, ok = ok; orders 2, settings 1, tickets 1, mails 1
+    after GET /orders/A-1001     INTERRUPTED, ok = ok; orders 2, settings 1, tickets 1, mails 1
+    answering GET /orders/A-1001 INTERRUPTED, ok = ok; orders 2, settings 1, tickets 1, mails 1
+    before PUT /settings/door    OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    after PUT /settings/door     OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    answering PUT /settings/door OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    before POST /tickets         OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    after POST /tickets          OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    answering POST /tickets      OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1, mails 1
+    before POST /mails           OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; orders 1, settings 1, tickets 1, mails 1
+    after POST /mails            OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; orders 1, settings 1, tickets 1, mails 1
+    answering POST /mails        OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; orders 1, settings 1, tickets 1, mails 1
+    "#);
 }
 
 #[test]
 fn a_sequence_without_anything_that_happens_each_time_survives_every_crash() {
-    assert_snapshot!(killed_everywhere(SEQUENCE_KEYED, NEXT_START, Twice::Never));
+    assert_snapshot!(killed_everywhere(SEQUENCE_KEYED, NEXT_START, Twice::Never), @r#"
+    before reserve 1             ok = ok; orders 1, settings 1, tickets 1
+    after reserve 1              INTERRUPTED, ok = ok; orders 1, settings 1, tickets 1
+    before intend 1              INTERRUPTED, ok = ok; orders 2, settings 1, tickets 1
+    after intend 1               OUTCOME_UNKNOWN, ok = ok; orders 2, settings 1, tickets 1
+    before outcome 1             OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    after outcome 1              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 0
+    before intend 2              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 0
+    after intend 2               OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    before outcome 2             OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    after outcome 2              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 1
+    before settle 1              PARTLY_DONE = PARTLY_DONE; orders 1, settings 1, tickets 1
+    after settle 1               ok = ok; orders 1, settings 1, tickets 1
+    after reply 1                ok = ok; orders 1, settings 1, tickets 1
+    before GET /orders/A-1001    INTERRUPTED, ok = ok; orders 2, settings 1, tickets 1
+    after GET /orders/A-1001     INTERRUPTED, ok = ok; orders 2, settings 1, tickets 1
+    answering GET /orders/A-1001 INTERRUPTED, ok = ok; orders 2, settings 1, tickets 1
+    before PUT /settings/door    OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    after PUT /settings/door     OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    answering PUT /settings/door OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    before POST /tickets         OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    after POST /tickets          OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    answering POST /tickets      OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
+    "#);
 }
 
 #[test]
 fn what_a_person_decides_survives_every_crash() {
-    assert_snapshot!(killed_everywhere(HAPPENED, EITHER, Twice::Everywhere));
-    assert_snapshot!(killed_everywhere(DID_NOT, NEXT_START, Twice::AfterCommits));
-    assert_snapshot!(killed_everywhere(AGAIN, NEXT_START, Twice::AfterCommits));
-    assert_snapshot!(killed_everywhere(KEYED_AGAIN, NEXT_START, Twice::Never));
+    assert_snapshot!(killed_everywhere(HAPPENED, EITHER, Twice::Everywhere), @r#"
+    before decide 1              OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    after decide 1               OUTCOME_UNKNOWN = ok; mails 1
+    after reply 1                OUTCOME_UNKNOWN = ok; mails 1
+    "#);
+    assert_snapshot!(killed_everywhere(DID_NOT, NEXT_START, Twice::AfterCommits), @r#"
+    before decide 1              OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 0
+    after decide 1               OUTCOME_UNKNOWN, ok = ok; mails 1
+    after reply 1                OUTCOME_UNKNOWN, ok = ok; mails 1
+    "#);
+    assert_snapshot!(killed_everywhere(AGAIN, NEXT_START, Twice::AfterCommits), @r#"
+    before decide 1              OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 0
+    after decide 1               OUTCOME_UNKNOWN, ok = ok; mails 1
+    before take 1                OUTCOME_UNKNOWN, ok = ok; mails 1
+    after take 1                 OUTCOME_UNKNOWN, INTERRUPTED, ok = ok; mails 1
+    before intend 1              OUTCOME_UNKNOWN, INTERRUPTED, ok = ok; mails 1
+    after intend 1               OUTCOME_UNKNOWN, OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 0
+    before outcome 1             OUTCOME_UNKNOWN, OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    after outcome 1              OUTCOME_UNKNOWN, PARTLY_DONE = PARTLY_DONE; mails 1
+    before settle 1              OUTCOME_UNKNOWN, PARTLY_DONE = PARTLY_DONE; mails 1
+    after settle 1               OUTCOME_UNKNOWN, ok = ok; mails 1
+    after reply 1                OUTCOME_UNKNOWN, ok = ok; mails 1
+    before POST /mails           OUTCOME_UNKNOWN, OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    after POST /mails            OUTCOME_UNKNOWN, OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    answering POST /mails        OUTCOME_UNKNOWN, OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    "#);
+    assert_snapshot!(killed_everywhere(KEYED_AGAIN, NEXT_START, Twice::Never), @r#"
+    before decide 1              OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after decide 1               OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before take 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after take 1                 OUTCOME_UNKNOWN, INTERRUPTED, ok = ok; tickets 1
+    before intend 1              OUTCOME_UNKNOWN, INTERRUPTED, ok = ok; tickets 1
+    after intend 1               OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before outcome 1             OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after outcome 1              OUTCOME_UNKNOWN, PARTLY_DONE = PARTLY_DONE; tickets 1
+    before settle 1              OUTCOME_UNKNOWN, PARTLY_DONE = PARTLY_DONE; tickets 1
+    after settle 1               OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after reply 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before POST /tickets         OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after POST /tickets          OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    answering POST /tickets      OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    "#);
 }

@@ -3,7 +3,11 @@
 //! The modules are marked as test code, so that clippy lets their helpers unwrap as it lets the tests themselves.
 
 #[cfg(test)]
+mod attack;
+#[cfg(test)]
 mod backend;
+#[cfg(test)]
+mod call;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
@@ -15,8 +19,14 @@ mod layers;
 #[cfg(test)]
 mod netns;
 #[cfg(test)]
+mod plugin;
+#[cfg(test)]
 mod power_loss;
 #[cfg(test)]
+mod sandbox;
+#[cfg(test)]
 mod source;
+#[cfg(test)]
+mod store;
 #[cfg(test)]
 mod tidy;

@@ -7,8 +7,8 @@ mod folder;
 mod group;
 mod processes;
 
+use std::fs;
 use std::path::Path;
-use std::sync::Weak;
 
 use airlock::host::Host;
 use airlock_tests::world::World;
@@ -27,9 +27,9 @@ pub(crate) async fn refusal(world: &World) -> String {
     format!("{failure}\nhint: {hint}").replace(world.folder().to_str().unwrap(), "HOME")
 }
 
-/// Waits until nobody holds a store any more: its host has ended, as if its process had.
-pub(crate) async fn gone<T: ?Sized>(store: &Weak<T>) {
-    while store.strong_count() > 0 {
+/// Waits until nobody holds the store of a folder any more: its hosts have ended, as if their processes had.
+pub(crate) async fn left_alone(state: &Path) {
+    while fs::read_dir(state.join("processes")).unwrap().next().is_some() {
         tokio::task::yield_now().await;
     }
 }

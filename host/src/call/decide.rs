@@ -75,8 +75,7 @@ pub async fn decide(
 /// The run as it stands once its process, if that died, is out of the way.
 async fn closed(parts: &Arc<Parts>, record: &Record) -> Result<Record, Failure> {
     let run = record.summary.run;
-    let abandoned = record.owner == parts.store.process() && !parts.drives(run);
-    if record.summary.state == RunState::Running && (abandoned || parts.store.gone(record.owner)) {
+    if record.summary.state == RunState::Running && parts.abandoned(run, record.owner) {
         recover::close(parts, run).await.map_err(|failure| refusal(&failure))?;
         let fresh = parts.store.run(run).map_err(|failure| refusal(&failure))?;
         return Ok(fresh.unwrap_or_else(|| record.clone()));

@@ -1,14 +1,17 @@
 //! What calls are made with: one set for a host.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
 use tokio::sync::{Notify, OnceCell, Semaphore};
 
 use super::admit::Places;
 use crate::config::Config;
 use crate::model::clock::Clock;
-use crate::model::id::{RunId, TraceId};
+use crate::model::id::{ProcessId, RunId, TraceId};
 use crate::model::secret::Mask;
 use crate::plugin::Registry;
 use crate::sandbox::Engine;
@@ -36,8 +39,10 @@ pub struct Parts {
     pub places: Places,
     /// Values that never leave.
     pub mask: Mask,
-    /// Runs that this process drives at this moment.
-    driven: Mutex<HashSet<RunId>>,
+    /// Runs that this process drives at this moment, and how many calls are at each: all but one find that they lost.
+    driven: Mutex<HashMap<RunId, u32>>,
+    /// Where ids come from: seeded by the system once, which is slow to ask.
+    random: Mutex<StdRng>,
     /// Bounds the runs that are recorded without being waited for.
     pub unwaited: Arc<Semaphore>,
     /// Told whenever a run of this process ends.
@@ -71,6 +76,7 @@ impl Parts {
             mask: Mask::of(&config.secrets),
             registry: OnceCell::new(),
             driven: Mutex::default(),
+            random: Mutex::new(StdRng::from_seed(seed())),
             unwaited: Arc::new(Semaphore::new(UNWAITED)),
             ended: Notify::new(),
             config,
@@ -83,40 +89,58 @@ impl Parts {
 
     /// Marks a run as driven by this process.
     pub fn drive(self: &Arc<Self>, run: RunId) -> Driven {
-        self.lock().insert(run);
+        *self.lock().entry(run).or_default() += 1;
         Driven { parts: Arc::clone(self), run }
     }
 
     /// Whether this process drives the run.
     pub fn drives(&self, run: RunId) -> bool {
-        self.lock().contains(&run)
+        self.lock().contains_key(&run)
+    }
+
+    /// Whether nobody drives a run of this owner: its process is gone, or it is this one and no call of it is at it.
+    pub fn abandoned(&self, run: RunId, owner: ProcessId) -> bool {
+        if owner == self.store.process() { !self.drives(run) } else { self.store.gone(owner) }
     }
 
     /// An id for a run that begins now.
     pub fn new_run(&self) -> RunId {
-        RunId::new(self.clock.now(), random())
+        RunId::new(self.clock.now(), self.random())
     }
 
     /// A trace for a call that brings none.
     pub fn new_trace(&self) -> TraceId {
-        TraceId::new(random())
+        TraceId::new(self.random())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<RunId>> {
+    fn random<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.random.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(&mut bytes);
+        bytes
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, u32>> {
         self.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Driven {
     fn drop(&mut self) {
-        self.parts.lock().remove(&self.run);
+        let mut driven = self.parts.lock();
+        if let Entry::Occupied(mut calls) = driven.entry(self.run) {
+            *calls.get_mut() -= 1;
+            if *calls.get() == 0 {
+                calls.remove();
+            }
+        }
+        drop(driven);
         self.parts.ended.notify_waiters();
     }
 }
 
 /// Random bytes of the system; where it has none, ids would repeat, so nothing goes on.
-fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    assert!(getrandom::fill(&mut bytes).is_ok(), "the system gives no random bytes");
-    bytes
+fn seed() -> [u8; 32] {
+    let mut seed = [0; 32];
+    assert!(getrandom::fill(&mut seed).is_ok(), "the system gives no random bytes");
+    seed
 }

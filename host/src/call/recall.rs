@@ -73,6 +73,7 @@ pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized
     };
     let scope = key.scope(&resolved.caller().name);
     let patience = parts.clock.steady() + parts.config.limits.wait;
+    let mut waited = false;
     loop {
         // Registered before looking, so that an end in between is not missed.
         let ended = parts.ended.notified();
@@ -86,17 +87,21 @@ pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized
         }
         match found.known.answer(action) {
             Answer::Fresh => return Ok(Fresh { authorized, input, action, again: None }),
+            // Who waited with the first caller gets what that one gets; to go on is for who asks after that.
+            Answer::Rearm if waited => return Err(replay(found)),
             Answer::Rearm => return Ok(Fresh { authorized, input, action, again: Some(found) }),
             Answer::Replay => return Err(replay(found)),
             Answer::Reused => return Err(Turn::Refuse(reused(&key, &found))),
             Answer::Expired => return Err(Turn::Refuse(expired(&key, &found))),
             Answer::Adopt => {
+                waited = false;
                 recover::close(parts, found.run).await.map_err(|failure| unavailable(&failure))?;
             }
             Answer::Wait => {
                 if parts.clock.steady() >= patience {
                     return Err(Turn::Refuse(running(&key, &found)));
                 }
+                waited = true;
                 let _ = tokio::time::timeout(LOOK, ended).await;
             }
         }

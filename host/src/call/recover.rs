@@ -29,7 +29,8 @@ pub async fn close_all(parts: &Arc<Parts>) -> Result<u32, StoreFailure> {
 /// Where the store cannot be read or written.
 pub(super) async fn close(parts: &Arc<Parts>, run: RunId) -> Result<(), StoreFailure> {
     let Some(record) = parts.store.run(run)? else { return Ok(()) };
-    if record.summary.state.apply(Event::Adopted).is_err() {
+    // Whoever met the run without an owner may come late: another has closed it by now, or goes on with it.
+    if record.summary.state.apply(Event::Adopted).is_err() || !parts.abandoned(run, record.owner) {
         return Ok(());
     }
     let driven = parts.drive(run);

@@ -1,5 +1,6 @@
 //! Input as JSON that means one thing only: strict reading, and the canonical form that is hashed.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -66,39 +67,56 @@ pub fn action_hash(tool: &ToolName, input: &Value) -> Digest {
 }
 
 fn too_deep(text: &str, limit: u64) -> Option<u64> {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0u64, 0u64, false, false);
-    for byte in text.bytes() {
+    let bytes = text.as_bytes();
+    let (mut depth, mut deepest, mut at) = (0u64, 0u64, 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
+            b'"' => at = after_string(bytes, at),
+            b'{' | b'[' => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
     (deepest > limit).then_some(deepest)
 }
 
+/// The place after the string whose text begins here.
+fn after_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(rest) = bytes.get(at..) {
+        match rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+            Some(found) if rest.get(found) == Some(&b'"') => return at + found + 1,
+            Some(found) => at += found + 2,
+            None => break,
+        }
+    }
+    bytes.len()
+}
+
 /// Walks text that is known to be JSON and collects what the parsed value no longer shows.
 struct Scan<'a> {
     text: &'a str,
     at: usize,
-    path: Vec<String>,
+    path: Vec<Step<'a>>,
     faults: Vec<Fault>,
 }
 
-impl Scan<'_> {
+/// A step down into a value.
+#[derive(Debug)]
+enum Step<'a> {
+    Field(Cow<'a, str>),
+    Item(usize),
+}
+
+impl<'a> Scan<'a> {
     fn value(&mut self) {
         match self.peek() {
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
-            Some(b'"') => {
-                self.string();
-            }
+            Some(b'"') => self.at = after_string(self.text.as_bytes(), self.at + 1),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(_) => self.skip(|byte| byte.is_ascii_alphabetic()),
             None => {}
@@ -109,9 +127,10 @@ impl Scan<'_> {
         self.at += 1;
         let mut names = HashSet::new();
         while self.peek().is_some_and(|byte| byte == b'"') {
-            let name = self.string();
-            self.path.push(name.clone());
-            if !names.insert(name) {
+            let name = self.name();
+            let first = names.insert(name.clone());
+            self.path.push(Step::Field(name));
+            if !first {
                 self.fault("the field stands there twice; keep one".to_owned());
             }
             self.peek();
@@ -127,7 +146,7 @@ impl Scan<'_> {
         self.at += 1;
         let mut place = 0;
         while self.peek().is_some_and(|byte| byte != b']') {
-            self.path.push(place.to_string());
+            self.path.push(Step::Item(place));
             self.value();
             self.path.pop();
             place += 1;
@@ -136,17 +155,14 @@ impl Scan<'_> {
         self.close();
     }
 
-    fn string(&mut self) -> String {
+    fn name(&mut self) -> Cow<'a, str> {
         let start = self.at;
-        self.at += 1;
-        while let Some(byte) = self.byte() {
-            self.at += if byte == b'\\' { 2 } else { 1 };
-            if byte == b'"' {
-                break;
-            }
+        self.at = after_string(self.text.as_bytes(), start + 1);
+        let quoted = &self.text[start..self.at];
+        match quoted.get(1..quoted.len() - 1) {
+            Some(name) if !name.contains('\\') => Cow::Borrowed(name),
+            Some(_) | None => Cow::Owned(serde_json::from_str(quoted).unwrap_or_default()),
         }
-        let end = self.at.min(self.text.len());
-        serde_json::from_str(&self.text[start..end]).unwrap_or_default()
     }
 
     fn number(&mut self) {
@@ -171,7 +187,10 @@ impl Scan<'_> {
 
     fn fault(&mut self, text: String) {
         if self.faults.len() < MOST_FAULTS {
-            let escape = |name: &String| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            let escape = |step: &Step<'_>| match step {
+                Step::Field(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+                Step::Item(place) => format!("/{place}"),
+            };
             self.faults.push(Fault { path: self.path.iter().map(escape).collect(), text });
         }
     }

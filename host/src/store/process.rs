@@ -16,19 +16,12 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// Makes and holds the lock of this process, and removes those of processes that are gone. Both under the
+    /// Makes and holds the lock of this process, and removes those of processes that are gone. Called under the
     /// gate, so that a file is never removed between its making and its locking.
     ///
     /// # Errors
     /// Where the folder cannot be written.
-    pub fn join(folder: &Path, own: ProcessId, gate: &File) -> io::Result<Self> {
-        gate.lock()?;
-        let joined = Self::make(folder, own).inspect(Self::tidy);
-        gate.unlock()?;
-        joined
-    }
-
-    fn make(folder: &Path, own: ProcessId) -> io::Result<Self> {
+    pub fn join(folder: &Path, own: ProcessId) -> io::Result<Self> {
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -36,7 +29,9 @@ impl Processes {
             .mode(0o600)
             .open(path(folder, own))?;
         lock.lock()?;
-        Ok(Self { folder: folder.to_path_buf(), own, _lock: lock })
+        let joined = Self { folder: folder.to_path_buf(), own, _lock: lock };
+        joined.tidy();
+        Ok(joined)
     }
 
     /// This process.

@@ -42,12 +42,15 @@ impl SqliteStore {
     pub fn open(folder: &Path, process: ProcessId, durability: Durability) -> Result<Self, StoreFailure> {
         open::folder(folder)?;
         let file = folder.join("airlock.db");
+        let fail = |error: std::io::Error| StoreFailure::Folder(folder.to_path_buf(), error.to_string());
+        // One process at a time makes the database: SQLite does not wait for another that is at it.
+        let gate = open::gate(folder).map_err(fail)?;
+        gate.lock().map_err(fail)?;
         let mut connection = open::connection(&file, durability)?;
         open::migrate(&mut connection, &file)?;
         let secret = open::secret(&connection, &file)?;
-        let fail = |error: std::io::Error| StoreFailure::Folder(folder.to_path_buf(), error.to_string());
-        let gate = open::gate(folder).map_err(fail)?;
-        let processes = Processes::join(&folder.join("processes"), process, &gate).map_err(fail)?;
+        let processes = Processes::join(&folder.join("processes"), process).map_err(fail)?;
+        gate.unlock().map_err(fail)?;
         let writer = Writer::start(connection, gate, file.clone()).map_err(fail)?;
         Ok(Self { file, writer, readers: Mutex::new(Vec::new()), processes, secret })
     }

@@ -119,6 +119,7 @@ async fn serve(order: Order) {
     let _ = word.await;
     let mut last = None;
     for job in order.jobs {
+        points.go_on().await;
         points.reply(&work(&host, job, &mut last).await).await;
     }
     host.close().await;

@@ -75,6 +75,13 @@ impl Points {
         self.passed(Point::Replied(n), halts).await;
     }
 
+    /// Comes back at once, or never where everything stands still.
+    pub async fn go_on(&self) {
+        if self.lock().halting {
+            pending().await
+        }
+    }
+
     /// The number of a reply, and whether it is the last; none where everything stands still.
     fn replied(&self) -> Option<(u32, bool)> {
         let mut state = self.lock();
@@ -195,7 +202,8 @@ impl Journal for Halting {
     }
 
     fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool> {
-        self.pass(Commit::Intend, |store| store.intend(lease, effect, at))
+        let _ = (lease, effect, at);
+        self.pass(Commit::Intend, |_| Box::pin(std::future::ready(Ok(true))))
     }
 
     fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {

@@ -14,12 +14,23 @@ async fn toward(url: &str, config: &str) -> Open {
     open_world(world.with_config(config)).await
 }
 
-/// What the guest gets from a server that answers with these bytes, and then these again and again.
+/// What the guest gets from servers of which each answers with these bytes, and then with these again and again.
+async fn each_answered(bytes: &[(&str, &str)]) -> Vec<(Wire, Value)> {
+    let wires: Vec<Wire> = bytes.iter().map(|(first, again)| Wire::start(*first, *again)).collect();
+    let world =
+        World::new().with_plugins(&[COURIER]).with_config("[limits]\nread = \"2s\"\nbody = \"64 KiB\"");
+    let grant = |world: World, wire: &Wire| world.with_grant("courier", &wire.url(), &["127.0.0.1"]);
+    let open = open_world(wires.iter().fold(world, grant)).await;
+    let mut answered = Vec::new();
+    for wire in wires {
+        let data = open.data("courier.fetch", get(&format!("{}/", wire.url()))).await;
+        answered.push((wire, data));
+    }
+    answered
+}
+
 async fn answered(first: &str, again: &str) -> (Wire, Value) {
-    let wire = Wire::start(first, again);
-    let open = toward(&wire.url(), "[limits]\nread = \"2s\"\nbody = \"64 KiB\"").await;
-    let data = open.data("courier.fetch", get(&format!("{}/", wire.url()))).await;
-    (wire, data)
+    each_answered(&[(first, again)]).await.remove(0)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,12 +118,13 @@ async fn a_head_of_many_fields_is_taken_up_to_a_hundred() {
             (0..fields).map(|number| format!("x-{number}: {}\r\n", "y".repeat(length))).collect();
         format!("HTTP/1.1 200 OK\r\n{fields}content-length: 2\r\n\r\nok")
     };
-    for (fields, length) in [(101, 1), (50, 4000), (1, 200_000)] {
-        let (_wire, data) = answered(&head(fields, length), "").await;
-        assert!(told(&data).starts_with("BrokenRead("), "{fields} {length}: {data}");
+    let heads = [head(101, 1), head(50, 4000), head(1, 200_000), head(90, 100)];
+    let mut all = each_answered(&heads.each_ref().map(|head| (head.as_str(), ""))).await;
+    let (_, taken) = all.pop().unwrap();
+    assert_eq!((&taken["status"], &taken["body"]), (&json!(200), &json!("ok")));
+    for (_, data) in all {
+        assert!(told(&data).starts_with("BrokenRead("), "{data}");
     }
-    let (_wire, data) = answered(&head(90, 100), "").await;
-    assert_eq!((&data["status"], &data["body"]), (&json!(200), &json!("ok")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +139,7 @@ async fn interim_answers_without_an_end_are_no_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_no_http_is_none() {
-    for bytes in [
+    let bad = [
         "garbage\r\n\r\n",
         "HTTP/9.9 200 OK\r\n\r\n",
         "HTTP/1.1 99999 OK\r\n\r\n",
@@ -135,9 +147,23 @@ async fn an_answer_that_is_no_http_is_none() {
         "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nna me: x\r\n\r\n",
         "\0\0\0\0",
-    ] {
-        let (_wire, data) = answered(bytes, "").await;
-        assert!(told(&data).starts_with("BrokenRead("), "{bytes:?}: {data}");
+        "",
+    ];
+    let all = each_answered(&bad.map(|bytes| (bytes, ""))).await;
+    for ((_, data), bytes) in all.iter().zip(bad) {
+        assert!(told(data).starts_with("BrokenRead("), "{bytes:?}: {data}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_follows_an_answer_is_not_the_answer_to_the_next_request() {
+    let two =
+        "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfirstHTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecond";
+    let wire = Wire::start(two, "");
+    let open = toward(&wire.url(), "").await;
+    for _ in 0..3 {
+        let data = open.data("courier.fetch", get(&format!("{}/", wire.url()))).await;
+        assert_eq!((&data["status"], &data["body"]), (&json!(200), &json!("first")));
     }
 }
 

@@ -241,6 +241,36 @@ async fn a_secret_stands_in_a_body_only_where_that_is_declared_and_never_in_a_ur
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_body_full_of_secrets_is_filled_in_at_once_and_up_to_its_limit() {
+    let backend = Backend::start().await;
+    let open = open_keeper(TOKEN, &backend).await;
+    let url = format!("{}/things/a", backend.url);
+    let job = |times: usize| json!({ "name": "body_token", "url": url, "place": "body", "times": times });
+    // Almost as many as a body of 8 MiB holds.
+    assert_eq!(open.code("keeper.use_secret", job(170_000)).await, "ok");
+    let sent = backend.requests().pop().unwrap().body;
+    assert_eq!(sent.len(), "before  after".len() + 170_000 * BODY_TOKEN.len());
+
+    // A secret that is longer than what stands for it makes a body longer.
+    let long = keeper(TOKEN, &backend.url, &[&backend.url]).with_variable("B", &"b".repeat(1000));
+    let open = open_world(long.with_config("[limits]\nbody = \"64 KiB\"")).await;
+    assert_eq!(open.code("keeper.use_secret", job(65)).await, "ok");
+    let reply = open.call("keeper.use_secret", job(66)).await;
+    assert_eq!(body(&reply)["message"], "the body with its secrets may have 65536 bytes");
+    assert_eq!(backend.requests().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_that_stand_for_secrets_are_given_out_in_small_numbers() {
+    let backend = Backend::start().await;
+    let open = open_keeper(TOKEN, &backend).await;
+    let reply = open.call("keeper.placeholder", json!({ "name": "token", "users": 1000 })).await;
+    assert_eq!(code(&reply), "SECRET_REFUSED");
+    assert_eq!(body(&reply)["message"], "one call is given at most 64 texts that stand for secrets");
+    assert_eq!(open.code("keeper.placeholder", json!({ "name": "token", "users": 10 })).await, "ok");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_secret_that_nobody_granted_is_refused_with_the_line_that_would_grant_it() {
     let world = World::new()
         .with_plugins(&[KEEPER])

@@ -87,6 +87,58 @@ async fn who_waits_gets_the_failure_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_waits_gets_a_failure_that_may_pass_and_does_not_try_again_himself() {
+    let scene = Scene::courier("").await;
+    let (host, elsewhere) = (scene.open().await, scene.open().await);
+    let place = "GET /orders/A-1001";
+    let input = json!({ "jobs": [scene.job("GET", "/orders/A-1001"), scene.ticket("a")] });
+    let call = || keyed("courier.sequence_keyed", &input, "k");
+    let release = hold(&scene.backend, place, Moment::AfterWork, 1);
+    scene.backend.fault("/tickets", Fault::status(Moment::BeforeWork, 429), 1);
+    let first = spawn(&host, call());
+    scene.backend.wait_until(|counts| counts.of(place).works == 1);
+    let others: Vec<_> =
+        [&host, &elsewhere].iter().cycle().take(20).map(|host| spawn(host, call())).collect();
+    // By the time that a later call has its answer, the earlier ones have looked at the key.
+    for host in [&host, &elsewhere] {
+        assert_eq!(code(&host.call(keyed("courier.put", &scene.setting("a"), "k")).await), "KEY_REUSED");
+    }
+    drop(release);
+    let first = first.await.unwrap();
+    assert_eq!(code(&first), "BACKEND_THROTTLED");
+    for other in others {
+        assert_stored(&first, &other.await.unwrap());
+    }
+    assert_eq!(scene.backend.counts().of("POST /tickets").requests, 1);
+    assert!(host.call(call()).await.ok(), "who asks again sets it going again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_who_ask_again_at_once_set_the_run_going_once() {
+    let scene = Scene::courier("").await;
+    let host = scene.open().await;
+    for round in 0..5 {
+        let key = format!("k{round}");
+        let mail = || keyed("courier.post_once", &scene.mail(&key), &key);
+        scene.backend.fault("/mails", Fault::status(Moment::BeforeWork, 503), 1);
+        assert_eq!(code(&host.call(mail()).await), "BACKEND_FAILED");
+        let release = hold(&scene.backend, "/mails", Moment::AfterWork, 1);
+        let before = scene.mails();
+        let calls: Vec<_> = (0..20).map(|_| spawn(&host, mail())).collect();
+        scene.backend.wait_until(|counts| counts.mails.len() == before + 1);
+        drop(release);
+        let mut carried_out = 0;
+        for call in calls {
+            let reply = call.await.unwrap();
+            assert!(reply.ok(), "{}", text(&reply));
+            assert_eq!(reply.meta.attempts, 2);
+            carried_out += usize::from(!reply.meta.replayed);
+        }
+        assert_eq!((carried_out, scene.mails()), (1, before + 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reading_call_that_loses_its_key_gives_the_stored_result_and_not_its_own() {
     let scene = Scene::courier("").await;
     let host = scene.open().await;

@@ -91,17 +91,13 @@ fn of_counts(trial: &Trial, counts: &Counts) -> Vec<String> {
     for (request, class) in trial.scenario.written() {
         let works = counts.of(request).works;
         match class {
-            Class::Once if works > 1 => {
-                faults.push(format!("{request}, which happens each time, was done {works} times"))
-            }
-            Class::Keyed if works > 1 => {
-                faults.push(format!("{request}, which has a key, counts {works} times"))
-            }
+            Class::Once if works > 1 => faults.push(format!("{request} was done {works} times")),
+            Class::Keyed if works > 1 => faults.push(format!("{request} counts {works} times")),
             Class::Reads | Class::Idempotent | Class::Keyed | Class::Once => {}
         }
     }
     if counts.keys.len() > 1 || counts.keys.values().any(|count| count.works > 1) {
-        faults.push(format!("one action has one key, and one work: {:?}", counts.keys));
+        faults.push(format!("more than one key, or work: {:?}", counts.keys));
     }
     faults
 }
@@ -139,11 +135,7 @@ fn of_record(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Ve
         let is = |states: &[EffectState]| effects.iter().any(|effect| states.contains(&effect.state));
         let count = counts.of(request);
         if count.requests > effects.len() as u64 {
-            faults.push(format!(
-                "{request} came {} times, and {} are in the journal",
-                count.requests,
-                effects.len()
-            ));
+            faults.push(format!("{request} came {} times, {} in the journal", count.requests, effects.len()));
         }
         if is(&[EffectState::Done]) && count.works == 0 {
             faults.push(format!("{request} is done in the journal, and was not"));

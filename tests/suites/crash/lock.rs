@@ -16,6 +16,7 @@ use airlock_tests::world::{World, body, code, keyed};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use super::late::{Holder, Late};
 use super::scenario::{KEY, KEYED, ONCE, Scenario};
 
 /// A process whose call hangs in the backend, and a world in which others ask for the same.
@@ -51,6 +52,13 @@ impl Hanging {
 
     fn request(&self) -> Request {
         keyed(self.scenario.tool, &input(self.scenario, &self.backend), KEY)
+    }
+
+    /// A host that reads its first run only once it is let.
+    async fn late(&self) -> (Host, Holder) {
+        let seams = Seams::system(&self.world.config()).unwrap();
+        let (store, holder) = Late::over(Arc::clone(&seams.store));
+        (self.world.open_with(Seams { store, ..seams }).await, holder)
     }
 
     async fn asked(&self, host: &Host) -> Reply {
@@ -105,7 +113,20 @@ async fn a_process_that_lives_is_never_taken_over() {
     let host = hanging.world.open().await;
     let run = host.runs(1).unwrap().remove(0).run.to_string();
     let reply = body(&hanging.asked(&host).await);
-    assert_snapshot!(serde_json::to_string_pretty(&reply).unwrap().replace(&run, "RUN"));
+    assert_snapshot!(serde_json::to_string_pretty(&reply).unwrap().replace(&run, "RUN"), @r#"
+    {
+      "code": "STILL_RUNNING",
+      "kind": "waiting",
+      "message": "the call with this key is still running, in run RUN; ask again with the same key",
+      "retryable": false,
+      "action": "wait",
+      "retry_after_ms": 0,
+      "details": {
+        "key": "parcel-7",
+        "run": "RUN"
+      }
+    }
+    "#);
     // One that is only asleep lives as well.
     hanging.signal("STOP");
     let next = hanging.world.open().await;
@@ -168,15 +189,57 @@ async fn of_two_who_meet_what_a_dead_process_left_one_takes_it() {
         let (one, other) = (hanging.world.open().await, hanging.world.open().await);
         hanging.kill();
         let (first, second) = tokio::join!(hanging.asked(&one), hanging.asked(&other));
-        let bodies = [&first, &second].map(|reply| match &reply.body {
-            Ok(body) | Err(body) => body.get().to_owned(),
-        });
+        let ends = [&first, &second].map(|reply| code(reply));
+        assert!(ends.contains(&expected.to_owned()), "{ends:?}");
+        // Who waited while the other closed the run may be told to ask again, and then nothing more is done.
+        let (first, second) = (hanging.asked(&one).await, hanging.asked(&other).await);
         assert_eq!([code(&first).as_str(), code(&second).as_str()], [expected, expected]);
-        assert_eq!(bodies[0], bodies[1]);
+        assert_eq!(body(&first), body(&second));
         assert_eq!(hanging.counts(), counts);
-        let run = one.runs(2).unwrap();
-        assert_eq!(run.len(), 1);
-        let events = one.run(&run[0].run.to_string()).unwrap().events;
-        assert_eq!(events.iter().filter(|event| event.event == "adopted").count(), 1, "{events:?}");
+        assert_eq!(adoptions(&one), 1);
     }
+}
+
+/// One that is late asks, another asks and hangs, and then the late one goes on: it finds that the other lives.
+async fn comes_late(hanging: &Hanging, late: Host, holder: Holder, first: Host) {
+    let (asking, request) = (late.clone(), hanging.request());
+    let asks_late = tokio::spawn(async move { asking.call(request).await });
+    holder.wait();
+    hanging.backend.fault(KEYED.requests[0], Fault::hang(Moment::BeforeWork), 1);
+    let (asking, request) = (first.clone(), hanging.request());
+    let asks_first = tokio::spawn(async move { asking.call(request).await });
+    hanging.backend.wait_until(|counts| counts.of(KEYED.requests[0]).requests == 2);
+    holder.let_go();
+    assert_eq!(code(&asks_late.await.unwrap()), "STILL_RUNNING");
+    assert!(!asks_first.is_finished());
+    assert_eq!(adoptions(&first), 1);
+    assert_eq!(hanging.counts(), (2, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_met_a_dead_process_and_comes_late_does_not_take_over_who_came_first() {
+    let mut hanging = Hanging::with(KEYED, AT_ONCE).await;
+    let first = hanging.world.open().await;
+    let (late, holder) = hanging.late().await;
+    hanging.kill();
+    comes_late(&hanging, late, holder, first).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_who_arm_a_key_again_in_one_process_the_late_one_does_not_take_over_the_other() {
+    let mut hanging = Hanging::with(KEYED, AT_ONCE).await;
+    hanging.kill();
+    // The next start closes the run, and its key arms it again.
+    let closes = hanging.world.open().await;
+    let (late, holder) = hanging.late().await;
+    drop(closes);
+    comes_late(&hanging, late.clone(), holder, late).await;
+}
+
+/// How often the one run was taken from a process that died.
+fn adoptions(host: &Host) -> usize {
+    let runs = host.runs(2).unwrap();
+    assert_eq!(runs.len(), 1);
+    let run = host.run(&runs[0].run.to_string()).unwrap();
+    run.events.iter().filter(|event| event.event == "adopted").count()
 }

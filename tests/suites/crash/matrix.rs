@@ -138,7 +138,8 @@ pub(super) enum Twice {
 pub(super) fn matrix(scenario: Scenario, by: &[By], twice: Twice) -> Vec<Tried> {
     let places = places(scenario);
     let cases = by.iter().flat_map(|by| {
-        let case = |first: &Kill| Case { scenario, power: Power::Stays, first: *first, by: *by, second: None };
+        let case =
+            |first: &Kill| Case { scenario, power: Power::Stays, first: *first, by: *by, second: None };
         places.iter().map(case).collect::<Vec<_>>()
     });
     let mut tried = run(&cases.collect::<Vec<_>>());
@@ -190,9 +191,10 @@ pub(super) fn survived(name: &str, tried: &[Tried]) {
     assert!(faults.is_empty(), "{} trials failed:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// What became of each place that was killed once: one line a place.
+/// What became of each place that was killed once, a line each: the outcome of every attempt = what whoever asks
+/// is told at last; how often each request was done.
 pub(super) fn ends(tried: &[Tried], by: By) -> String {
     let once = tried.iter().filter(|one| one.case.second.is_none() && one.case.by == by);
-    let lines = once.map(|one| format!("{:<24} {}", one.case.first.to_string(), one.line));
+    let lines = once.map(|one| format!("{:<28} {}", one.case.first.to_string(), one.line));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -58,11 +58,43 @@ fn what_was_acknowledged_survives_the_loss_of_power_around_every_sync() {
 
 #[test]
 fn a_store_that_does_not_sync_is_found_out_and_the_point_is_named() {
-    let tried = [KEYED, ONCE].map(|scenario| lose_power_everywhere(scenario, Disk::Unsynced));
-    let lines = tried.iter().flatten().map(|one| {
-        // What follows the colon holds keys and ports.
-        let faults = one.faults.iter().map(|fault| fault.split(": ").next().unwrap_or_default());
-        format!("{}: {}", one.case.name(), faults.collect::<Vec<_>>().join("; "))
-    });
-    assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+    let found = |scenario| {
+        let tried = lose_power_everywhere(scenario, Disk::Unsynced);
+        let lines = tried.iter().map(|one| {
+            // What follows a colon holds keys and ports.
+            let faults = one.faults.iter().map(|fault| fault.split(": ").next().unwrap_or_default());
+            let faults = faults.collect::<Vec<_>>().join("; ");
+            let faults = if faults.is_empty() { "-" } else { &faults };
+            format!("{:<23} {faults}", one.case.first.to_string())
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(found(KEYED), @r#"
+    before reserve 1        -
+    after reserve 1         -
+    before intend 1         -
+    after intend 1          -
+    before outcome 1        POST /tickets counts 2 times; more than one key, or work; POST /tickets came 2 times, 1 in the journal
+    after outcome 1         POST /tickets counts 2 times; more than one key, or work; POST /tickets came 2 times, 1 in the journal
+    before settle 1         POST /tickets counts 2 times; more than one key, or work; POST /tickets came 2 times, 1 in the journal
+    after settle 1          POST /tickets counts 2 times; more than one key, or work; POST /tickets came 2 times, 1 in the journal
+    after reply 1           POST /tickets counts 2 times; more than one key, or work; acknowledged and lost; POST /tickets came 2 times, 1 in the journal
+    before POST /tickets    POST /tickets counts 2 times; more than one key, or work; POST /tickets came 2 times, 1 in the journal
+    after POST /tickets     POST /tickets counts 2 times; more than one key, or work; POST /tickets came 2 times, 1 in the journal
+    answering POST /tickets POST /tickets counts 2 times; more than one key, or work; POST /tickets came 2 times, 1 in the journal
+    "#);
+    assert_snapshot!(found(ONCE), @r#"
+    before reserve 1        -
+    after reserve 1         -
+    before intend 1         -
+    after intend 1          -
+    before outcome 1        POST /mails was done 2 times; POST /mails came 2 times, 1 in the journal
+    after outcome 1         POST /mails was done 2 times; POST /mails came 2 times, 1 in the journal
+    before settle 1         POST /mails was done 2 times; POST /mails came 2 times, 1 in the journal
+    after settle 1          POST /mails was done 2 times; POST /mails came 2 times, 1 in the journal
+    after reply 1           POST /mails was done 2 times; acknowledged and lost; POST /mails came 2 times, 1 in the journal
+    before POST /mails      POST /mails was done 2 times; POST /mails came 2 times, 1 in the journal
+    after POST /mails       POST /mails was done 2 times; POST /mails came 2 times, 1 in the journal
+    answering POST /mails   POST /mails was done 2 times; POST /mails came 2 times, 1 in the journal
+    "#);
 }

@@ -1,13 +1,13 @@
 //! Instances that nothing is left in, and effects that outlive them.
 
-use std::time::Duration;
+use std::sync::{Mutex, mpsc};
 
 use airlock_tests::backend::{Backend, Fault, Moment};
 use airlock_tests::guests::{COURIER, GREEDY};
-use airlock_tests::world::{World, body, code};
+use airlock_tests::world::{World, body, code, request};
 use serde_json::{Value, json};
 
-use crate::attack::{Open, open, open_world};
+use crate::attack::{Open, get, open, open_world};
 
 /// More calls than there are slots, so that every slot is used again.
 const MORE_THAN_SLOTS: usize = 40;
@@ -51,13 +51,27 @@ async fn poster(backend: &Backend, config: &str) -> Open {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_that_runs_out_of_time_does_not_take_its_request_with_it() {
+async fn a_guest_that_runs_out_of_time_takes_its_place_with_it_and_not_its_request() {
     let backend = Backend::start().await;
-    let open = poster(&backend, "[tools.\"courier.post_once\"]\ntimeout = \"200ms\"").await;
-    backend.fault("POST /mails", Fault::slow(Moment::BeforeWork, Duration::from_millis(600)), 1);
+    // One place for one plugin.
+    let config = "[limits]\nat_once = 2\nwait = \"60s\"\n[tools.\"courier.post_once\"]\ntimeout = \"2s\"";
+    let open = poster(&backend, config).await;
+    let (let_go, held) = mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let hold = move || drop(held.lock().unwrap().recv());
+    backend.fault("POST /mails", Fault::call(Moment::BeforeWork, hold), 1);
     let job = json!({ "method": "POST", "url": format!("{}/mails", backend.url), "body": "{\"to\":\"a\"}" });
-    let reply = open.call("courier.post_once", job).await;
+    let host = open.host.clone();
+    let posting = tokio::spawn(async move { host.call(request("courier.post_once", &job)).await });
+    tokio::task::block_in_place(|| backend.wait_until(|counts| counts.of("POST /mails").requests == 1));
+
+    // Served, since the guest has gone and its place is free, while its request is still under way.
+    assert_eq!(open.code("courier.fetch", get(&format!("{}/orders/A-1002", backend.url))).await, "ok");
+    assert_eq!((backend.counts().mails.len(), posting.is_finished()), (0, false));
+    drop(let_go);
+
     // The mail went out after the guest had gone, and the host knows both.
+    let reply = posting.await.unwrap();
     assert_eq!(code(&reply), "PARTLY_DONE");
     assert!(body(&reply)["message"].as_str().unwrap().contains("TIME_LIMIT"), "{}", body(&reply));
     assert_eq!(backend.counts().mails.len(), 1);

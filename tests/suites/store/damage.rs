@@ -3,13 +3,12 @@
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use airlock::host::{Host, Seams};
+use airlock::host::Host;
 use airlock_tests::world::{code, keyed};
 use insta::assert_snapshot;
 
-use super::{gone, refusal};
+use super::{left_alone, refusal};
 use crate::call::Scene;
 
 /// A page of SQLite.
@@ -18,13 +17,11 @@ const PAGE: usize = 4096;
 /// A scene whose database holds a call and lies whole in one file, which nobody has open.
 async fn closed() -> (Scene, PathBuf) {
     let scene = Scene::courier("").await;
-    let seams = Seams::system(&scene.world.config()).unwrap();
-    let store = Arc::downgrade(&seams.store);
-    let host = scene.world.open_with(seams).await;
+    let host = scene.open().await;
     assert!(host.call(keyed("courier.post_once", &scene.mail("a"), "k1")).await.ok());
     drop(host);
-    gone(&store).await;
     let state = scene.world.state();
+    left_alone(&state).await;
     assert!(!state.join("airlock.db-wal").exists(), "whoever closes it last folds the log into the file");
     let file = state.join("airlock.db");
     (scene, file)

@@ -12,7 +12,7 @@ use airlock_tests::world::{body, code, keyed, request};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{gone, integrity};
+use super::{integrity, left_alone};
 use crate::call::{Scene, record, standing, text};
 
 const TOOLS: [&str; 5] =
@@ -116,10 +116,8 @@ impl Bench {
     /// Ends the host, waits until its store is gone as with a process, and opens another.
     async fn restart(self) -> (Self, Host) {
         let Self { scene, store, host } = self;
-        drop(host);
-        let old = Arc::downgrade(&store);
-        drop(store);
-        gone(&old).await;
+        drop((store, host));
+        left_alone(&scene.world.state()).await;
         let (store, host) = open(&scene).await;
         (Self { scene, store, host: host.clone() }, host)
     }
@@ -306,9 +304,8 @@ async fn a_start_that_cannot_write_what_it_finds_says_so_and_the_next_one_can() 
     let unknown = bench.host.call(keyed("courier.post_once", &bench.scene.mail("a"), "k")).await;
     assert_eq!(code(&unknown), "OUTCOME_UNKNOWN");
     let Bench { scene, store, host } = bench;
-    let old = Arc::downgrade(&store);
     drop((store, host));
-    gone(&old).await;
+    left_alone(&scene.world.state()).await;
     for number in 1..=2 {
         let seams = Seams::system(&scene.world.config()).unwrap();
         let store = Flaky::over(Arc::clone(&seams.store));

@@ -1,9 +1,12 @@
 //! Several processes on one state folder: what each was told is kept, whoever wrote it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use airlock::model::id::ProcessId;
 use airlock::model::state::RunState;
+use airlock::store::sqlite::Durability;
+use airlock::store::{Ledger as _, SqliteStore};
 use airlock_tests::crowd::{Call, Crowd, Task};
 use airlock_tests::guests;
 use airlock_tests::world::{World, keyed};
@@ -47,6 +50,28 @@ async fn processes_that_write_at_once_lose_nothing() {
     assert_eq!(runs.len(), 3 * EACH);
     assert!(runs.iter().all(|run| run.state == RunState::Completed));
     assert_eq!(integrity(&world.state()), "ok");
+}
+
+#[test]
+fn all_who_open_a_fresh_folder_at_once_can_use_it() {
+    for round in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let open = |number: u8| SqliteStore::open(&state, ProcessId([number; 16]), Durability::Full);
+        let secrets = std::thread::scope(|scope| {
+            let opening: Vec<_> = (0..8)
+                .map(|number| {
+                    let open = &open;
+                    scope.spawn(move || open(number))
+                })
+                .collect();
+            let opened = opening.into_iter().map(|thread| thread.join().unwrap());
+            opened
+                .map(|store| store.unwrap_or_else(|failure| panic!("round {round}: {failure}")).secret())
+                .collect::<BTreeSet<_>>()
+        });
+        assert_eq!(secrets.len(), 1, "all have the secret of the one database");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

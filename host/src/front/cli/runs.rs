@@ -278,6 +278,7 @@ mod tests {
             lease: Lease { run, number: 1 },
             owner: ProcessId([1; 16]),
             key: Some("k1".into()),
+            repeat: Repeat::Once,
             action: Digest([2; 32]),
             trace: TraceId::new([3; 16]),
             input: r#"{"to":"li@example.com","id":12345678901234567890}"#.into(),

@@ -150,7 +150,7 @@ impl Egress {
             policy::fill_headers(std::mem::take(&mut allowed.headers), grants, &allowed.origin, texts)
                 .map_err(|rule| forbidden(&allowed, &rule))?;
         let body = texts
-            .fill_body(grants, &allowed.origin, request.body)
+            .fill_body(grants, &allowed.origin, request.body, limits.body)
             .map_err(|not_here| forbidden(&allowed, &not_here.rule))?;
         Ok(Task {
             allowed,

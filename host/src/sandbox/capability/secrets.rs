@@ -13,6 +13,13 @@ use crate::sandbox::wit::secrets::Algorithm;
 /// Begins every text that stands for a secret, so that one that was not filled in is recognised.
 const STANDS_FOR: &str = "airlock-secret-";
 
+/// How long such a text is: what it begins with, and sixteen bytes in hexadecimal.
+const TEXT: usize = STANDS_FOR.len() + 32;
+
+/// The most texts that one attempt is given, and the longest name of a user: the host holds them for the guest.
+const MOST_GIVEN: usize = 64;
+const USER_BYTES: usize = 1024;
+
 /// The texts that one attempt was given.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Placeholders {
@@ -55,8 +62,10 @@ impl Placeholders {
         user: &str,
         name: &str,
     ) -> Result<String, String> {
-        if user.contains(':') || user.chars().any(char::is_control) {
-            return Err("a user of Basic credentials has no colon and no control character".to_owned());
+        if user.len() > USER_BYTES || user.contains(':') || user.chars().any(char::is_control) {
+            return Err(format!(
+                "a user of Basic credentials has at most {USER_BYTES} bytes, no colon and no control character"
+            ));
         }
         self.give(grants, key, run, name, Some(user))
     }
@@ -75,6 +84,9 @@ impl Placeholders {
             derived(key, &[b"placeholder", &run.bytes(), name.as_bytes(), user.unwrap_or(":").as_bytes()])
         );
         if !self.given.iter().any(|given| given.text == text) {
+            if self.given.len() >= MOST_GIVEN {
+                return Err(format!("one call is given at most {MOST_GIVEN} texts that stand for secrets"));
+            }
             self.given.push(Given {
                 text: text.clone(),
                 secret: name.to_owned(),
@@ -86,7 +98,22 @@ impl Placeholders {
 
     /// Whether any of the texts stands in these bytes.
     pub(crate) fn stand_in(&self, bytes: &[u8]) -> bool {
-        self.given.iter().any(|given| find(bytes, given.text.as_bytes()).is_some())
+        self.next(bytes, 0).is_some()
+    }
+
+    /// The first of the texts from a place on, and where it stands.
+    fn next(&self, bytes: &[u8], mut from: usize) -> Option<(usize, &Given)> {
+        if self.given.is_empty() {
+            return None;
+        }
+        loop {
+            let start = from + find(bytes.get(from..)?, STANDS_FOR.as_bytes())?;
+            let text = bytes.get(start..start + TEXT)?;
+            match self.given.iter().find(|given| given.text.as_bytes() == text) {
+                Some(given) => return Some((start, given)),
+                None => from = start + 1,
+            }
+        }
     }
 
     /// The header's value with every text filled in.
@@ -110,31 +137,37 @@ impl Placeholders {
     /// The body with every text filled in.
     ///
     /// # Errors
-    /// Where a secret is not meant for this origin or for bodies.
+    /// Where a secret is not meant for this origin or for bodies, or the body becomes longer than `most` bytes.
     pub(crate) fn fill_body(
         &self,
         grants: &Grants,
         origin: &Origin,
-        mut body: Vec<u8>,
+        body: Vec<u8>,
+        most: u64,
     ) -> Result<Vec<u8>, NotHere> {
-        for given in &self.given {
-            let Some(mut place) = find(&body, given.text.as_bytes()) else { continue };
+        let Some(mut found) = self.next(&body, 0) else { return Ok(body) };
+        let mut filled = Vec::new();
+        let mut rest = 0;
+        loop {
+            let (place, given) = found;
             let grant = meant_for(grants, &given.secret, origin)?;
             if !grant.in_body {
-                return Err(NotHere {
-                    rule: format!("the secret `{}` is not declared for bodies", given.secret),
-                });
+                let rule = format!("the secret `{}` is not declared for bodies", given.secret);
+                return Err(NotHere { rule });
             }
-            let value = given.fill(grant).into_bytes();
-            loop {
-                body.splice(place..place + given.text.len(), value.iter().copied());
-                match find(&body[place + value.len()..], given.text.as_bytes()) {
-                    Some(next) => place += value.len() + next,
-                    None => break,
-                }
+            filled.extend_from_slice(&body[rest..place]);
+            filled.extend_from_slice(given.fill(grant).as_bytes());
+            rest = place + TEXT;
+            if u64::try_from(filled.len() + body.len() - rest).unwrap_or(u64::MAX) > most {
+                return Err(NotHere { rule: format!("the body with its secrets may have {most} bytes") });
+            }
+            match self.next(&body, rest) {
+                Some(next) => found = next,
+                None => break,
             }
         }
-        Ok(body)
+        filled.extend_from_slice(&body[rest..]);
+        Ok(filled)
     }
 }
 
@@ -242,6 +275,29 @@ mod tests {
         let filled = texts.fill_header(&grants(false), &origin("https://api.test"), &text);
         assert_eq!(filled, Ok("Basic Ym90OnY0bHVl".to_owned()));
         assert!(texts.basic(&grants(false), &[0; 32], run, "a:b", "token").is_err());
+        assert!(texts.basic(&grants(false), &[0; 32], run, &"a".repeat(1025), "token").is_err());
+    }
+
+    #[test]
+    fn one_attempt_is_given_so_many_texts_and_each_again() {
+        let mut texts = Placeholders::default();
+        let run = RunId::from_bytes(RUN);
+        let mut ask = |user: usize| texts.basic(&grants(false), &[0; 32], run, &user.to_string(), "token");
+        assert!((0..MOST_GIVEN).all(|user| ask(user).is_ok_and(|text| text.len() == TEXT)));
+        assert!(ask(MOST_GIVEN).is_err() && ask(0).is_ok());
+    }
+
+    #[test]
+    fn a_body_is_filled_in_up_to_its_limit_and_what_only_looks_like_a_text_is_left() {
+        let mut texts = Placeholders::default();
+        let text = texts.plain(&grants(true), &[0; 32], RunId::from_bytes(RUN), "token").unwrap();
+        let fill = |body: String, most| {
+            texts.fill_body(&grants(true), &origin("https://api.test"), body.into(), most)
+        };
+        assert_eq!(fill(text.repeat(3), 18), Ok(b"v4luev4luev4lue".to_vec()));
+        assert!(fill(text.repeat(3), 14).is_err());
+        let like = format!("{STANDS_FOR}{}{text}{STANDS_FOR}", "0".repeat(32));
+        assert_eq!(fill(like.clone(), 200), Ok(like.replace(&text, "v4lue").into_bytes()));
     }
 
     #[test]
@@ -250,9 +306,9 @@ mod tests {
         let run = RunId::from_bytes(RUN);
         let text = texts.plain(&grants(true), &[0; 32], run, "token").unwrap();
         let body = format!("a={text}&b={text}").into_bytes();
-        let filled = texts.fill_body(&grants(true), &origin("https://api.test"), body.clone());
+        let filled = texts.fill_body(&grants(true), &origin("https://api.test"), body.clone(), 100);
         assert_eq!(filled, Ok(b"a=v4lue&b=v4lue".to_vec()));
-        assert!(texts.fill_body(&grants(false), &origin("https://api.test"), body).is_err());
+        assert!(texts.fill_body(&grants(false), &origin("https://api.test"), body, 100).is_err());
     }
 
     #[test]

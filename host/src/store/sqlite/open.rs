@@ -74,11 +74,19 @@ pub(super) fn connection(file: &Path, durability: Durability) -> Result<Connecti
              PRAGMA trusted_schema = OFF;
              PRAGMA cell_size_check = ON;
              PRAGMA mmap_size = 0;
-             PRAGMA cache_size = -65536;
+             PRAGMA cache_size = -16384;
              PRAGMA wal_autocheckpoint = 4000;"
         ))
         .map_err(fail)?;
     connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// A connection that moves the log into the database, as durably as the writer would.
+pub(super) fn mover(file: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)?;
+    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")?;
     Ok(connection)
 }
 

@@ -77,7 +77,8 @@ impl Journal for SqliteStore {
     }
 
     fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {
-        self.writer.submit(move |tx| update_effect(tx, run, &outcome))
+        // The end of the attempt carries it again, and is what is waited for.
+        self.writer.submit_unawaited(move |tx| update_effect(tx, run, &outcome))
     }
 
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {

@@ -1,27 +1,37 @@
-//! The one writing thread: while one group of writes is being made durable, the next one forms.
+//! The one writing thread: while one group of writes is being made durable, the next one forms. Beside it a second
+//! thread moves what is durable from the log into the database, so that the writer need not stand still for it.
 
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::super::{Pending, StoreFailure};
+use super::open;
 
 /// The most writes that share a commit: more would make the first of them wait for the last.
 const MOST: usize = 1024;
 
+/// How long a write that nobody waits for may wait itself, for one that shares its commit: what follows an effect
+/// follows within this in most tools.
+const SOON: Duration = Duration::from_millis(2);
+
+/// Changed rows after which the log is worth moving: about a quarter of what it holds before the writer moves it.
+const WORTH_MOVING: u64 = 3000;
+
 /// The way to the writing thread.
 pub(super) struct Writer {
     jobs: Option<Sender<Box<dyn Job>>>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
     commits: Arc<AtomicU64>,
 }
 
@@ -35,10 +45,15 @@ impl Writer {
     pub(super) fn start(connection: Connection, gate: File, file: PathBuf) -> io::Result<Self> {
         let (jobs, queue) = channel();
         let commits = Arc::<AtomicU64>::default();
-        let group = Group { connection, gate, file, commits: Arc::clone(&commits) };
-        let thread =
-            std::thread::Builder::new().name("store".to_owned()).spawn(move || group.serve(&queue))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), commits })
+        let (moves, asked) = sync_channel(1);
+        let moved = file.clone();
+        let group = Group { connection, gate, file, moves, commits: Arc::clone(&commits) };
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let threads = vec![
+            thread("store").spawn(move || group.serve(&queue))?,
+            thread("store-log").spawn(move || move_log(&moved, &asked))?,
+        ];
+        Ok(Self { jobs: Some(jobs), threads, commits })
     }
 
     /// Groups made durable so far.
@@ -53,8 +68,25 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
+        self.send(apply, true)
+    }
+
+    /// The same for a write that nobody waits for: others that come soon share its commit.
+    pub(super) fn submit_unawaited<T, F>(&self, apply: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.send(apply, false)
+    }
+
+    fn send<T, F>(&self, apply: F, awaited: bool) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Op { apply, out: None, reply });
+        let job = Box::new(Op { apply, out: None, reply, awaited });
         if let Some(jobs) = &self.jobs {
             // A writer that has stopped drops the job, and with it the sender of the answer.
             let _ = jobs.send(job);
@@ -66,13 +98,14 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.jobs.take();
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
 }
 
 trait Job: Send {
+    fn awaited(&self) -> bool;
     fn apply(&mut self, connection: &Connection) -> rusqlite::Result<()>;
     fn finish(self: Box<Self>, end: Result<(), StoreFailure>);
 }
@@ -81,9 +114,14 @@ struct Op<T, F> {
     apply: F,
     out: Option<T>,
     reply: oneshot::Sender<Result<T, StoreFailure>>,
+    awaited: bool,
 }
 
 impl<T: Send, F: FnMut(&Connection) -> rusqlite::Result<T> + Send> Job for Op<T, F> {
+    fn awaited(&self) -> bool {
+        self.awaited
+    }
+
     fn apply(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         self.out = Some((self.apply)(connection)?);
         Ok(())
@@ -100,13 +138,18 @@ struct Group {
     connection: Connection,
     gate: File,
     file: PathBuf,
+    moves: SyncSender<()>,
     commits: Arc<AtomicU64>,
 }
 
 impl Group {
     fn serve(self, queue: &Receiver<Box<dyn Job>>) {
+        let mut moved = 0;
         while let Ok(first) = queue.recv() {
             let mut jobs = vec![first];
+            if jobs.iter().all(|job| !job.awaited()) {
+                jobs.extend(queue.recv_timeout(SOON));
+            }
             match self.commit(&mut jobs, Some(queue)) {
                 Ok(()) => jobs.into_iter().for_each(|job| job.finish(Ok(()))),
                 Err(error) if jobs.len() > 1 && one_at_fault(&error) => {
@@ -125,6 +168,12 @@ impl Group {
                         return;
                     }
                 }
+            }
+            let changed = self.connection.total_changes();
+            if changed - moved > WORTH_MOVING {
+                moved = changed;
+                // Who is still at it comes round again.
+                let _ = self.moves.try_send(());
             }
         }
     }
@@ -169,6 +218,21 @@ impl Group {
 
     fn failure(&self, error: &rusqlite::Error) -> StoreFailure {
         StoreFailure::from_sqlite(error, &self.file)
+    }
+}
+
+/// Moves the log whenever that is worth it; what is left of it, and a failure, is the writer's.
+fn move_log(file: &Path, asked: &Receiver<()>) {
+    let mut connection = None;
+    while let Ok(()) = asked.recv() {
+        let mover = match connection.take() {
+            Some(mover) => Ok(mover),
+            None => open::mover(file),
+        };
+        if let Ok(mover) = mover {
+            let _ = mover.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            connection = Some(mover);
+        }
     }
 }
 

@@ -41,12 +41,12 @@ enum Place {
     Query,
 }
 
-fn send(name: &str, url: &str, place: &Place) -> Result<Response, ToolError> {
+fn send(name: &str, url: &str, place: &Place, times: usize) -> Result<Response, ToolError> {
     let request = http::post(url).reads();
     let request = match place {
         Place::Bearer => request.header("authorization", secrets::bearer(name)?),
         Place::Basic => request.header("authorization", secrets::basic("airlock", name)?),
-        Place::Body => request.body(format!("before {} after", secrets::placeholder(name)?)),
+        Place::Body => request.body(format!("before {} after", secrets::placeholder(name)?.repeat(times))),
         Place::Query => request.query("secret", &secrets::placeholder(name)?),
     };
     request.send()?.ok()
@@ -58,6 +58,13 @@ struct Use {
     url: String,
     #[serde(default)]
     place: Place,
+    /// How often it stands in a body.
+    #[serde(default = "once")]
+    times: usize,
+}
+
+fn once() -> usize {
+    1
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -78,7 +85,7 @@ impl Tool for UseSecret {
     }
 
     fn call(input: Use, _context: &Context) -> Result<Text, ToolError> {
-        let response = send(&input.name, &input.url, &input.place)?;
+        let response = send(&input.name, &input.url, &input.place, input.times)?;
         Ok(Text { text: String::from_utf8_lossy(&response.body).into_owned() })
     }
 }
@@ -112,7 +119,7 @@ struct Leaked {
 
 /// What the backend gave back: the whole of it, or the token that it was sent.
 fn echoed(name: &str, url: &str, bare: bool) -> Result<String, ToolError> {
-    let response = send(name, url, &Place::Bearer)?;
+    let response = send(name, url, &Place::Bearer, 1)?;
     if !bare {
         return Ok(String::from_utf8_lossy(&response.body).into_owned());
     }
@@ -221,6 +228,9 @@ impl Tool for Sign {
 #[derive(Deserialize, JsonSchema)]
 struct Named {
     name: String,
+    /// For how many users credentials are asked for beside it.
+    #[serde(default)]
+    users: u32,
 }
 
 /// Returns what stands for a secret.
@@ -236,6 +246,9 @@ impl Tool for Placeholder {
     }
 
     fn call(input: Named, _context: &Context) -> Result<Text, ToolError> {
+        for user in 0..input.users {
+            secrets::basic(&user.to_string(), &input.name)?;
+        }
         Ok(Text { text: secrets::placeholder(&input.name)? })
     }
 }

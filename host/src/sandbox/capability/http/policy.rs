@@ -215,6 +215,9 @@ pub(super) fn fill_headers(
 ) -> Result<Vec<(String, String)>, String> {
     let fill = |(name, value): (String, String)| {
         let filled = texts.fill_header(grants, origin, &value).map_err(|not_here| not_here.rule)?;
+        if filled.len() > HEADER_BYTES {
+            return Err(format!("the header {name} with its secrets may have {HEADER_BYTES} bytes"));
+        }
         if HeaderValue::from_str(&filled).is_err() {
             return Err(format!("a secret in the header {name} holds what no header may"));
         }

@@ -1,0 +1,112 @@
+//! A store whose reader is late: between a key and the run behind it, others go on.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use airlock::model::clock::Timestamp;
+use airlock::model::effect::Effect;
+use airlock::model::id::{Digest, ProcessId, RunId};
+use airlock::model::run::{Lease, Record, Summary};
+use airlock::store::{
+    Decided, End, Journal, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Store, StoreFailure, Take,
+};
+
+/// A store that reads the first run only once it is let.
+pub(super) struct Late {
+    inner: Arc<dyn Store>,
+    held: Mutex<Option<(Sender<()>, Receiver<()>)>>,
+}
+
+/// The other end.
+pub(super) struct Holder {
+    came: Receiver<()>,
+    goes: Sender<()>,
+}
+
+impl Late {
+    pub(super) fn over(inner: Arc<dyn Store>) -> (Arc<Self>, Holder) {
+        let ((comes, came), (goes, go)) = (channel(), channel());
+        (Arc::new(Self { inner, held: Mutex::new(Some((comes, go))) }), Holder { came, goes })
+    }
+}
+
+impl Holder {
+    /// Waits until somebody is about to read a run.
+    pub(super) fn wait(&self) {
+        self.came.recv().unwrap();
+    }
+
+    /// Lets it be read.
+    pub(super) fn let_go(self) {
+        self.goes.send(()).unwrap();
+    }
+}
+
+impl Ledger for Late {
+    fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure> {
+        self.inner.key(scope, at)
+    }
+
+    fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure> {
+        let held = self.held.lock().unwrap().take();
+        if let Some((comes, go)) = held {
+            comes.send(()).unwrap();
+            go.recv().unwrap();
+        }
+        self.inner.run(run)
+    }
+
+    fn runs(&self, range: (RunId, RunId), most: u32) -> Result<Vec<Summary>, StoreFailure> {
+        self.inner.runs(range, most)
+    }
+
+    fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
+        self.inner.unfinished()
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        self.inner.secret()
+    }
+
+    fn process(&self) -> ProcessId {
+        self.inner.process()
+    }
+
+    fn gone(&self, process: ProcessId) -> bool {
+        self.inner.gone(process)
+    }
+}
+
+impl Journal for Late {
+    fn reserve(&self, new: NewRun) -> Pending<Reserved> {
+        self.inner.reserve(new)
+    }
+
+    fn record(&self, new: NewRun, end: End) -> Pending<Reserved> {
+        self.inner.record(new, end)
+    }
+
+    fn take(&self, take: Take) -> Pending<Option<Lease>> {
+        self.inner.take(take)
+    }
+
+    fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool> {
+        self.inner.intend(lease, effect, at)
+    }
+
+    fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {
+        self.inner.outcome(run, outcome)
+    }
+
+    fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
+        self.inner.settle(lease, end)
+    }
+
+    fn decide(&self, decided: Decided) -> Pending<bool> {
+        self.inner.decide(decided)
+    }
+
+    fn sweep(&self, at: Timestamp, most: u32) -> Pending<u32> {
+        self.inner.sweep(at, most)
+    }
+}

@@ -1,6 +1,0 @@
-//! A suite while it is being written.
-
-#[cfg(test)]
-mod call;
-#[cfg(test)]
-mod store;
