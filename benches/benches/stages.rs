@@ -16,7 +16,8 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 fn sandbox(criterion: &mut Criterion) {
-    let disk = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the disk can be written");
+    let disk = disk.path();
     machine::print(disk);
     let runtime = Runtime::new().expect("a runtime starts");
     let echo = Path::new(guests::ECHO);
@@ -27,8 +28,7 @@ fn sandbox(criterion: &mut Criterion) {
     group.bench_function("bare wasmtime", |bencher| {
         bencher.iter(|| runtime.block_on(bare.call("echo", &input)));
     });
-    let _inside = runtime.enter();
-    let sandbox = Arc::new(Sandbox::start(echo));
+    let sandbox = runtime.block_on(Sandbox::start(echo));
     group.bench_function("engine", |bencher| {
         bencher.iter(|| runtime.block_on(sandbox.attempt("echo", &input)));
     });

@@ -11,13 +11,9 @@ use airlock::store::sqlite::Durability;
 use airlock::store::{SqliteStore, Store};
 use airlock_tests::guests;
 use airlock_tests::world::World;
-use tempfile::TempDir;
 
 /// The variable that the desk's token comes from, and the token.
 pub const TOKEN: (&str, &str) = ("DESK_TOKEN", "token-of-the-bench");
-
-/// The state folder in the folder that goes when the bench ends.
-const STATE: &str = "state";
 
 /// The places of the hosts that are measured.
 pub const AT_ONCE: u32 = 512;
@@ -27,16 +23,16 @@ pub const AT_ONCE: u32 = 512;
 pub struct Place {
     /// Plugins and configuration.
     pub world: World,
-    state: TempDir,
+    state: PathBuf,
 }
 
 impl Place {
-    /// A world whose plugins reach the desk at this address, with the state in a folder below `disk`.
+    /// A world whose plugins reach the desk at this address, with the state in a folder below `disk` that stays.
     ///
     /// # Panics
     /// Where no folder can be made.
     pub fn new(disk: &Path, desk: &str) -> Self {
-        let state = tempfile::tempdir_in(disk).expect("the disk can be written");
+        let state = folder(disk);
         let grant = format!("origin = \"{desk}\"\nmethods = [\"POST\"]\naddresses = [\"127.0.0.1\"]\n");
         let callers = ["first", "second"].map(|name| {
             format!(
@@ -49,7 +45,7 @@ impl Place {
              [secrets]\ndesk_token = {{ env = \"{}\" }}\n\
              [plugin.desk]\nconfig = {{ desk_url = \"{desk}\" }}\nsecrets = [\"desk_token\"]\n\
              [[plugin.desk.http]]\n{grant}[[plugin.courier.http]]\n{grant}{}{}",
-            state.path().join(STATE),
+            state,
             TOKEN.0,
             callers[0],
             callers[1],
@@ -69,7 +65,7 @@ impl Place {
 
     /// The folder of its state.
     pub fn state(&self) -> PathBuf {
-        self.state.path().join(STATE)
+        self.state.clone()
     }
 
     /// Opens a host on the SQLite store, and gives the store too.
@@ -77,7 +73,7 @@ impl Place {
     /// # Panics
     /// Where it does not open.
     pub async fn open(&self, durability: Durability) -> (Host, Arc<SqliteStore>) {
-        let store = Arc::new(store(&self.state(), durability));
+        let store = Arc::new(store(&self.state, durability));
         let host = self.open_on(Arc::clone(&store) as Arc<dyn Store>).await;
         (host, store)
     }
@@ -93,6 +89,14 @@ impl Place {
         assert!(host.faults().is_empty(), "{:?}", host.faults());
         host
     }
+}
+
+/// A name for a state folder that is nobody's below `disk`; the store makes it.
+///
+/// # Panics
+/// Where nothing can be made below `disk`.
+pub fn folder(disk: &Path) -> PathBuf {
+    tempfile::tempdir_in(disk).expect("the disk can be written").keep().join("state")
 }
 
 /// Opens a store in a folder, as a process of its own.

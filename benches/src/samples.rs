@@ -14,6 +14,11 @@ impl Samples {
         Self(seen)
     }
 
+    /// All of them, in order of size.
+    pub fn into_seen(self) -> Vec<Duration> {
+        self.0
+    }
+
     /// The duration that this share of all is not above: 0.5 is the median.
     pub fn at(&self, share: f64) -> Duration {
         #[expect(

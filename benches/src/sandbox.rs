@@ -29,16 +29,16 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Starts an engine and compiles a component; inside a runtime.
+    /// Starts an engine and compiles a component.
     ///
     /// # Panics
     /// Where the component is none, or the engine does not start.
-    pub fn start(component: &Path) -> Self {
+    pub async fn start(component: &Path) -> Self {
         let limits = Limits::default();
         let runtime = tokio::runtime::Handle::current();
         let engine = Engine::start(&limits, &runtime).expect("the engine starts");
         let bytes = std::fs::read(component).expect("the component was built");
-        let compiled = engine.compile(&bytes).expect("it is a component");
+        let compiled = engine.compile(bytes).await.expect("it is a component");
         let prepared = engine.prepare(&compiled).expect("it is a plugin");
         let egress = Egress::new(
             Arc::new(Forgetful),

@@ -47,6 +47,18 @@ pub async fn execute(parts: &Arc<Parts>, request: Request) -> Reply {
     }
 }
 
+/// Looks whether a call would get as far as its key: a decision to try again must not be in vain.
+///
+/// # Errors
+/// Why it would not.
+fn possible(parts: &Arc<Parts>, request: &Request) -> Result<(), Failure> {
+    let call = shape::Call::begin(parts, request);
+    match resolve::resolve(parts, request, &call).and_then(authorize::authorize) {
+        Ok(_) | Err(Turn::Replay(_) | Turn::Again) => Ok(()),
+        Err(Turn::Refuse(failure)) => Err(failure),
+    }
+}
+
 async fn stages(parts: &Arc<Parts>, request: &Request, call: &shape::Call) -> Result<settle::Finished, Turn> {
     let resolved = resolve::resolve(parts, request, call)?;
     let authorized = authorize::authorize(resolved)?;

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod answers;
+mod heap;
 mod limits;
 mod malformed;
 mod names;

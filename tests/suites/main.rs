@@ -11,6 +11,8 @@ mod call;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod documents;

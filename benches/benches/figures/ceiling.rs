@@ -42,8 +42,7 @@ enum Kind {
 }
 
 async fn run(bench: &Bench, count: usize, kind: Kind) -> f64 {
-    let folder = tempfile::tempdir_in(&bench.disk).expect("the disk can be written");
-    let store = Arc::new(place::store(&folder.path().join("state"), Durability::Full));
+    let store = Arc::new(place::store(&place::folder(bench.disk.path()), Durability::Full));
     let next = Arc::new(AtomicUsize::new(0));
     let clock = SystemClock::start();
     let before = store.commits();
@@ -71,7 +70,7 @@ async fn run(bench: &Bench, count: usize, kind: Kind) -> f64 {
         Kind::Reading => "the store alone: a run recorded whole",
         Kind::Writing => "the store alone: reserve, intent, outcome, end",
     };
-    let commits = store.commits() - before;
+    let commits = usize::try_from(store.commits() - before).unwrap_or(0);
     Figure::new("ceiling", what, rate, "/s")
         .note(format!("{} commits, {:.1} runs in each", commits, per(count, commits)))
         .print();
@@ -145,7 +144,7 @@ fn end(outcomes: Vec<Outcome>) -> End {
 }
 
 /// How many of these come to one of those.
-pub(crate) fn per(count: usize, of: u64) -> f64 {
-    let narrow = |wide: u64| u32::try_from(wide).unwrap_or(u32::MAX);
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / f64::from(narrow(of).max(1))
+pub(crate) fn per(count: usize, of: usize) -> f64 {
+    let narrow = |wide: usize| f64::from(u32::try_from(wide).unwrap_or(u32::MAX));
+    narrow(count) / narrow(of.max(1))
 }

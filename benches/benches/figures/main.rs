@@ -10,18 +10,20 @@ mod overhead;
 mod sandbox;
 mod throughput;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use airlock_benches::desk::Desk;
 use airlock_benches::place::Place;
 use airlock_benches::{figure, machine};
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// What the measures run with.
 struct Bench {
     runtime: Runtime,
-    disk: PathBuf,
+    /// Removed when all is measured: to remove files is work for the disk too.
+    disk: TempDir,
     desk: Desk,
     quick: bool,
 }
@@ -34,7 +36,7 @@ impl Bench {
 
     /// A world for a host, on the disk that is measured.
     fn place(&self) -> Place {
-        Place::new(&self.disk, &self.desk.url)
+        Place::new(self.disk.path(), &self.desk.url)
     }
 }
 
@@ -49,8 +51,8 @@ fn main() -> ExitCode {
     let asked: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     let wanted = |name: &str| asked.is_empty() || asked.iter().any(|asked| name.eq_ignore_ascii_case(asked));
 
-    let disk = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    machine::print(&disk);
+    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the disk can be written");
+    machine::print(disk.path());
     println!();
     figure::header();
     let runtime = Runtime::new().expect("a runtime starts");

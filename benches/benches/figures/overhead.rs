@@ -72,7 +72,7 @@ async fn bare(count: usize) -> Duration {
 }
 
 async fn engine(count: usize) -> Used {
-    let sandbox = Arc::new(Sandbox::start(Path::new(guests::ECHO)));
+    let sandbox = Arc::new(Sandbox::start(Path::new(guests::ECHO)).await);
     let input: Arc<str> = json!({ "text": kilobyte() }).to_string().into();
     attempts(&sandbox, &input, WARM).await;
     let meter = Meter::start();

@@ -56,7 +56,7 @@ async fn bare(count: usize, input: String) -> Samples {
 
 /// From a task like those that serve doors, so that no time is counted that waits for another thread to begin.
 async fn engine(count: usize, input: String) -> Samples {
-    let sandbox = Sandbox::start(Path::new(guests::ECHO));
+    let sandbox = Sandbox::start(Path::new(guests::ECHO)).await;
     let task = tokio::spawn(async move {
         let clock = SystemClock::start();
         let mut times = Vec::new();

@@ -22,7 +22,7 @@ const RESTATE: f64 = 534.0;
 struct Loaded {
     driven: Driven,
     calls: usize,
-    commits: u64,
+    commits: usize,
     used: Used,
 }
 
@@ -64,7 +64,7 @@ async fn load(bench: &Bench, calls: usize, make: Make) -> Loaded {
     drive(&host, calls / 10, IN_FLIGHT, &warm, load::nobody).await;
     let (meter, before) = (Meter::start(), store.commits());
     let driven = drive(&host, calls, IN_FLIGHT, &make, load::nobody).await;
-    let (used, commits) = (meter.used(), store.commits() - before);
+    let (used, commits) = (meter.used(), usize::try_from(store.commits() - before).unwrap_or(0));
     host.close().await;
     Loaded { driven, calls, commits, used }
 }

@@ -43,11 +43,19 @@ pub async fn decide(
         Decision::Again => (Event::DecidedAgain, EffectState::SetAside),
     };
     let state = allowed(record, event, open_effects)?;
+    if decision == Decision::Again {
+        super::possible(parts, &again(record))?;
+    }
     let (stored, word) = match &decision {
         Decision::Happened { data } => (happened(parts, record, data.as_deref())?, "ok".to_owned()),
-        Decision::DidNot | Decision::Again => {
-            let failure = undone(record, &decision);
+        Decision::DidNot => {
+            let failure = undone(record);
             (Stored::error(&failure), failure.code.into_owned())
+        }
+        // What was told stays told until the next attempt has ended.
+        Decision::Again => {
+            let told = record.stored.clone().unwrap_or_else(|| Stored::error(&undone(record)));
+            (told, record.summary.code.clone().unwrap_or_default())
         }
     };
     let decided = Decided {
@@ -122,13 +130,8 @@ fn happened(parts: &Parts, record: &Record, data: Option<&str>) -> Result<Stored
     Ok(settle::masked(true, text.to_owned(), &parts.mask))
 }
 
-fn undone(record: &Record, decision: &Decision) -> Failure {
-    let text = match decision {
-        Decision::DidNot => "a person found that nothing was done; ask again with the same key",
-        Decision::Again | Decision::Happened { .. } => {
-            "a person lets it be tried again; ask again with the same key"
-        }
-    };
+fn undone(record: &Record) -> Failure {
+    let text = "a person found that nothing was done; ask again with the same key";
     let failure = Failure::new(Kind::Transient, code::INTERRUPTED, text);
     match &record.key {
         Some(key) => failure.with_detail("key", key.as_str()),

@@ -46,9 +46,9 @@ impl Fresh {
         &self.authorized
     }
 
-    /// The input as it was received, read.
-    pub fn input(&self) -> &Value {
-        &self.input
+    /// Hands out the input as it was received, read; once.
+    pub(super) fn take_input(&mut self) -> Value {
+        std::mem::take(&mut self.input)
     }
 
     /// What makes it this action.

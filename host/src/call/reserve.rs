@@ -6,14 +6,14 @@ use super::admit::{Admitted, Place};
 use super::parts::Driven;
 use super::recall::unavailable;
 use super::validate::Valid;
-use super::{Parts, Turn, checkpoint};
+use super::{Parts, Turn, checkpoint, settle};
 use crate::model::clock::Timestamp;
-use crate::model::effect::{Effect, EffectState};
+use crate::model::effect::{Effect, EffectState, Left};
 use crate::model::id::RunId;
 use crate::model::key::Key;
 use crate::model::run::{Lease, Record};
 use crate::model::state::Event;
-use crate::store::{KeyFound, NewRun, Reserved as Made, Take};
+use crate::store::{KeyFound, NewRun, Reserved as Made, StoreFailure, Take};
 
 /// A call whose run exists, or, where it only reads, will exist when it ends.
 #[derive(Debug)]
@@ -96,6 +96,11 @@ async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Resul
     };
     if record.summary.state.apply(Event::Rearmed).is_err() {
         return Err(Turn::Again);
+    }
+    // A late answer may have told of what must not be done twice, after the run was said to be safe to go on.
+    let again = record.events.last().is_some_and(|last| last.event == Event::DecidedAgain.word());
+    if Left::by(&record.effects).once && !again {
+        return Err(Turn::Refuse(settle::unknown(found.run, &StoreFailure::Taken)));
     }
     let attempt = record.summary.attempts + 1;
     let (valid, place) = admitted.into_parts();

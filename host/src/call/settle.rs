@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::attempt::Ran;
 use super::classify::Classified;
+use super::recall::Replay;
 use super::reserve::Hold;
 use super::{Parts, Turn};
 use crate::model::classify::Verdict;
@@ -17,7 +18,7 @@ use crate::model::manifest::Repeat;
 use crate::model::reply::{Stored, Usage};
 use crate::model::secret::Mask;
 use crate::model::state::RunState;
-use crate::store::{End, KeyLife, Reserved};
+use crate::store::{End, KeyLife, Reserved, StoreFailure};
 
 /// A call whose end is written down.
 #[derive(Debug)]
@@ -74,6 +75,7 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
     let dropped = valid.dropped().to_vec();
     let finished =
         Finished { run: hold.run(), attempts: attempt, usage, stored: end.stored.clone(), dropped };
+    let leased = matches!(hold, Hold::Leased(_));
     let written = match hold {
         Hold::Leased(lease) => parts.store.settle(lease, end).await,
         Hold::Unwritten(new) if new.key.is_some() => {
@@ -93,9 +95,27 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
     drop(driven);
     match written {
         Ok(true) => Ok(finished),
+        Ok(false) if leased => Err(lost(parts, finished.run)),
         Ok(false) => Err(Turn::Again),
         Err(failure) if effects.is_empty() => Err(Turn::Refuse(unstored(&failure, key.as_deref()))),
         Err(failure) => Err(Turn::Refuse(unknown(finished.run, &failure))),
+    }
+}
+
+/// The answer when another process has taken the run over: what that one wrote, and never another execution.
+fn lost(parts: &Parts, run: RunId) -> Turn {
+    let record = match parts.store.run(run) {
+        Ok(record) => record,
+        Err(failure) => return Turn::Refuse(unknown(run, &failure)),
+    };
+    match record.and_then(|record| record.stored.clone().map(|stored| (record, stored))) {
+        Some((record, stored)) => Turn::Replay(Box::new(Replay {
+            run,
+            attempts: record.summary.attempts,
+            usage: record.usage,
+            stored,
+        })),
+        None => Turn::Refuse(unknown(run, &StoreFailure::Taken)),
     }
 }
 
@@ -168,7 +188,7 @@ fn key_told(hold: &Hold, given: Option<&str>, run: RunId) -> Option<String> {
     }
 }
 
-fn unstored(failure: &crate::store::StoreFailure, key: Option<&str>) -> Failure {
+fn unstored(failure: &StoreFailure, key: Option<&str>) -> Failure {
     let text = "the host cannot write the result down, so it gives none; nothing was changed outside";
     let mut refusal = Failure::new(Kind::Transient, code::STORE_UNAVAILABLE, text);
     refusal.log = Some(format!("{failure}; {}", failure.hint()));
@@ -178,7 +198,7 @@ fn unstored(failure: &crate::store::StoreFailure, key: Option<&str>) -> Failure 
     }
 }
 
-fn unknown(run: RunId, failure: &crate::store::StoreFailure) -> Failure {
+pub(super) fn unknown(run: RunId, failure: &StoreFailure) -> Failure {
     let text = "what was done could not be written down; the action may have happened: do not repeat it";
     let mut unknown =
         Failure::new(Kind::UnknownOutcome, code::OUTCOME_UNKNOWN, text).with_detail("run", run.to_string());

@@ -33,14 +33,17 @@ impl Valid {
 }
 
 /// Checks the input.
-pub(super) fn validate(fresh: Fresh) -> Result<Valid, Turn> {
-    let entry = fresh.authorized().resolved().tool();
-    let mut value = fresh.input().clone();
+pub(super) fn validate(mut fresh: Fresh) -> Result<Valid, Turn> {
+    let mut value = fresh.take_input();
+    let resolved = fresh.authorized().resolved();
+    let entry = resolved.tool();
     let dropped = entry
         .input
         .check_input(&mut value)
         .map_err(|faults: Vec<Fault>| Turn::Refuse(failure(&entry.name, &faults)))?;
-    Ok(Valid { input: value.to_string(), dropped, fresh })
+    let mut input = Vec::with_capacity(resolved.input().len());
+    let written = serde_json::to_writer(&mut input, &value).ok().and_then(|()| String::from_utf8(input).ok());
+    Ok(Valid { input: written.unwrap_or_default(), dropped, fresh })
 }
 
 /// Every fault of an input, in words.

@@ -67,6 +67,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return refuse(&error, given.iter().any(|argument| argument == "--json")),
     };
     let output = Output { json: arguments.json };
+    log_to_standard_error();
     let done = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime.block_on(dispatch(arguments, output)),
         Err(error) => Err(Problem::system("no threads can be started", &error)),
@@ -85,6 +86,17 @@ async fn dispatch(arguments: Arguments, output: Output) -> Result<Exit, Problem>
         Command::Runs(arguments) => runs::run(&arguments, config, output).await,
         Command::Decide(arguments) => decide::run(arguments, config, output).await,
     }
+}
+
+/// What callers are not told, the person at the command line is.
+fn log_to_standard_error() {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::WARN)
+        .with_ansi(false)
+        .with_target(false)
+        .without_time()
+        .init();
 }
 
 /// What clap says: help and version are answers, the rest is a refusal.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::id::{Digest, ToolName};
@@ -12,8 +13,14 @@ use super::limits::Limits;
 /// Integers beyond this, either way, are not told apart by every reader (RFC 8785).
 const LARGEST_INTEGER: u64 = (1 << 53) - 1;
 
+/// The first of them, as a double.
+const BEYOND: f64 = 9_007_199_254_740_992.0;
+
 /// More digits than a double can hold apart.
 const MOST_DIGITS: usize = 17;
+
+/// Room for the canonical form of most inputs.
+const USUAL_INPUT: usize = 2 << 10;
 
 /// How many faults of one input are told at once.
 pub const MOST_FAULTS: usize = 10;
@@ -61,9 +68,50 @@ pub fn read(text: &str, limits: &Limits) -> Result<Value, Vec<Fault>> {
 
 /// What makes two calls the same action: the tool and the canonical form of the input as it was received.
 pub fn action_hash(tool: &ToolName, input: &Value) -> Digest {
-    let canonical =
-        serde_json_canonicalizer::to_vec(input).unwrap_or_else(|_| input.to_string().into_bytes());
+    let mut canonical = Vec::with_capacity(USUAL_INPUT);
+    write(input, &mut canonical);
     Digest::of_parts(&[b"action", tool.to_string().as_bytes(), &canonical])
+}
+
+/// Writes a value as RFC 8785 asks: fields in the order of their UTF-16, nothing between, numbers as in JavaScript.
+fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+            list(out, b"{}", fields, |(name, value), out| {
+                plain(name, out);
+                out.push(b':');
+                write(value, out);
+            });
+        }
+        Value::Array(items) => list(out, b"[]", items, write),
+        Value::Number(number) => out.extend(serde_json_canonicalizer::to_vec(number).unwrap_or_default()),
+        Value::String(text) => plain(text, out),
+        Value::Null | Value::Bool(_) => plain(value, out),
+    }
+}
+
+fn list<T>(
+    out: &mut Vec<u8>,
+    around: &[u8; 2],
+    parts: impl IntoIterator<Item = T>,
+    write: impl Fn(T, &mut Vec<u8>),
+) {
+    out.push(around[0]);
+    for (place, part) in parts.into_iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        write(part, out);
+    }
+    out.push(around[1]);
+}
+
+/// Writes what has one form already.
+fn plain(value: &impl Serialize, out: &mut Vec<u8>) {
+    // Writing to memory does not fail, and neither do texts, null and the two words.
+    let _ = serde_json::to_writer(out, value);
 }
 
 fn too_deep(text: &str, limit: u64) -> Option<u64> {
@@ -172,9 +220,12 @@ impl<'a> Scan<'a> {
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
         let digits = mantissa.replace(['-', '.'], "");
         let significant = digits.trim_start_matches('0').trim_end_matches('0').len();
-        let whole = !text.contains(['.', 'e', 'E']);
-        let size = text.trim_start_matches('-').parse::<u64>();
-        if whole && size.map_or(true, |size| size > LARGEST_INTEGER) {
+        // However it is written: 1e17 is an integer too, and so is 9007199254740993.0 once it is read.
+        let beyond = match text.trim_start_matches('-').parse::<u64>() {
+            Ok(size) => size > LARGEST_INTEGER,
+            Err(_) => text.parse::<f64>().is_ok_and(|size| size.fract() == 0.0 && size.abs() >= BEYOND),
+        };
+        if beyond {
             self.fault(format!(
                 "the integer {text} is beyond ±{LARGEST_INTEGER}, where readers round differently; give it as a string"
             ));
@@ -302,6 +353,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_canonical_form_is_that_of_the_reference(value in json()) {
+            let mut canonical = Vec::new();
+            write(&value, &mut canonical);
+            prop_assert_eq!(canonical, serde_json_canonicalizer::to_vec(&value).unwrap());
+        }
+
         #[test]
         fn clean_json_is_read_as_serde_reads_it(value in json()) {
             let text = serde_json::json!({ "x": value }).to_string();

@@ -97,7 +97,7 @@ impl Mask {
         Some(masked)
     }
 
-    /// Masks every string of a JSON value, names of fields included.
+    /// Masks every string and number of a JSON value, names of fields included.
     pub fn json(&self, value: &mut Value) {
         if self.finder.is_none() {
             return;
@@ -118,7 +118,12 @@ impl Mask {
                 }
                 fields.values_mut().for_each(|field| self.json(field));
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Number(number) => {
+                if let Some(masked) = self.text(&number.to_string()) {
+                    *value = Value::String(masked);
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
         }
     }
 }

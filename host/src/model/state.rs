@@ -63,10 +63,11 @@ impl RunState {
             (Self::Running, Event::Failed) => Ok(Self::Failed),
             (Self::Running, Event::Suspended(reason)) => Ok(Self::Suspended(reason)),
             (Self::Running, Event::Adopted) => Ok(Self::Running),
-            (Self::Failed | Self::Suspended(Reason::Unknown), Event::Rearmed) => Ok(Self::Running),
+            (Self::Failed | Self::Suspended(_), Event::Rearmed) => Ok(Self::Running),
             (Self::Suspended(_), Event::DecidedHappened) => Ok(Self::Completed),
             (Self::Suspended(Reason::Unknown), Event::DecidedDidNot) => Ok(Self::Failed),
-            (Self::Suspended(_), Event::DecidedAgain) => Ok(Self::Failed),
+            // It waits on until its key comes: what is to be tried again may not be there to be tried.
+            (Self::Suspended(reason), Event::DecidedAgain) => Ok(Self::Suspended(reason)),
             (
                 Self::Running | Self::Completed | Self::Failed | Self::Suspended(_),
                 Event::Began

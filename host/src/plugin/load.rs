@@ -50,7 +50,10 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "wasm") {
+        if path.extension().is_some_and(|extension| {
+            // Compiled code is looked at too, to be refused by name.
+            extension.eq_ignore_ascii_case("wasm") || extension.eq_ignore_ascii_case("cwasm")
+        }) {
             files.push(path);
         }
     }
@@ -66,7 +69,8 @@ async fn plugin(
     let bytes = read(file)
         .map_err(|text| Fault { faults: vec![text], remedy: "look at the file and its permissions" })?;
     let digest = Digest::of(&bytes);
-    let prepared = engine.compile(&bytes).and_then(|compiled| engine.prepare(&compiled)).map_err(refused)?;
+    let compiled = engine.compile(bytes).await;
+    let prepared = compiled.and_then(|compiled| engine.prepare(&compiled)).map_err(refused)?;
     let log = Logbook::new(config.limits.log);
     let declared = engine.describe(prepared.clone(), &config.limits, &log).await;
     let declared = declared.map_err(|text| Fault {

@@ -27,8 +27,8 @@ use crate::model::failure::{Failure, Kind};
 use crate::model::limits::Limits;
 use crate::model::reply::Usage;
 
-/// The most bytes that may cross between guest and host in one call of a function: bodies of 8 MiB are legal.
-const HOSTCALL_FUEL: usize = 9 << 20;
+/// What may cross between guest and host in one call of a function beside the largest body or output.
+const CROSSING: u64 = 1 << 20;
 
 /// Resources and handles of one store.
 const HANDLES: usize = 4096;
@@ -207,7 +207,8 @@ fn store(
     };
     let mut store = Store::new(engine, guest);
     store.limiter(|guest| &mut guest.limiter);
-    store.set_hostcall_fuel(HOSTCALL_FUEL);
+    let crossing = limits.body.max(limits.output).saturating_add(CROSSING);
+    store.set_hostcall_fuel(usize::try_from(crossing).unwrap_or(usize::MAX));
     store.set_max_component_handles(HANDLES);
     store
 }

@@ -99,24 +99,14 @@ impl Engine {
         Ok(Self { engine, linker, threads, ticks })
     }
 
-    /// Compiles a component.
+    /// Compiles a component, away from the threads that serve.
     ///
     /// # Errors
-    /// Where the bytes are no component.
-    pub fn compile(&self, bytes: &[u8]) -> Result<Compiled, Refusal> {
-        if wasmtime::Engine::detect_precompiled(bytes).is_some() {
-            return Err(Refusal::MachineCode);
-        }
-        match bytes.get(..8) {
-            Some([0, b'a', b's', b'm', _, _, 1, 0]) => {}
-            Some([0, b'a', b's', b'm', _, _, 0, 0]) => return Err(Refusal::Module),
-            Some(_) => return Err(Refusal::NotWasm("it does not begin as WebAssembly does".to_owned())),
-            None => return Err(Refusal::NotWasm(format!("it has {} bytes", bytes.len()))),
-        }
-        let component = Component::from_binary(&self.engine, bytes)
-            .map_err(|error| Refusal::Compile(format!("{error:#}")))?;
-        let _ = component.initialize_copy_on_write_image();
-        Ok(Compiled { component })
+    /// Where the bytes are no component, or the compiler gave up on them.
+    pub async fn compile(&self, bytes: Vec<u8>) -> Result<Compiled, Refusal> {
+        let engine = self.engine.clone();
+        let compiling = tokio::task::spawn_blocking(move || compile(&engine, &bytes));
+        compiling.await.unwrap_or_else(|_| Err(Refusal::Compile("the compiler failed on it".to_owned())))
     }
 
     /// Resolves the imports of a component and looks for the exports of the contract.
@@ -135,6 +125,22 @@ impl Engine {
         let tools = GuestIndices::new(&pre).map_err(|error| Refusal::Exports(format!("{error:#}")))?;
         Ok(Prepared { pre, tools })
     }
+}
+
+fn compile(engine: &wasmtime::Engine, bytes: &[u8]) -> Result<Compiled, Refusal> {
+    if wasmtime::Engine::detect_precompiled(bytes).is_some() {
+        return Err(Refusal::MachineCode);
+    }
+    match bytes.get(..8) {
+        Some([0, b'a', b's', b'm', _, _, 1, 0]) => {}
+        Some([0, b'a', b's', b'm', _, _, 0, 0]) => return Err(Refusal::Module),
+        Some(_) => return Err(Refusal::NotWasm("it does not begin as WebAssembly does".to_owned())),
+        None => return Err(Refusal::NotWasm(format!("it has {} bytes", bytes.len()))),
+    }
+    let component =
+        Component::from_binary(engine, bytes).map_err(|error| Refusal::Compile(format!("{error:#}")))?;
+    let _ = component.initialize_copy_on_write_image();
+    Ok(Compiled { component })
 }
 
 fn config(limits: &Limits) -> Config {

@@ -27,6 +27,8 @@ pub enum StoreFailure {
     Failed(PathBuf, String),
     /// The writer has stopped after an earlier failure.
     Stopped,
+    /// Another process has taken the run over.
+    Taken,
 }
 
 impl StoreFailure {
@@ -45,6 +47,7 @@ impl StoreFailure {
                 file.display()
             ),
             Self::Locked(_) => "end the process that holds it, or try again".to_owned(),
+            Self::Taken => "`airlock runs` shows what became of it".to_owned(),
             Self::Failed(..) | Self::Stopped => "look at the disk, then start airlock again".to_owned(),
         }
     }
@@ -80,6 +83,7 @@ impl fmt::Display for StoreFailure {
             Self::Damaged(file, text) => write!(f, "the database is damaged ({text}): {}", file.display()),
             Self::Locked(file) => write!(f, "another process holds the database: {}", file.display()),
             Self::Failed(file, text) => write!(f, "the database failed ({text}): {}", file.display()),
+            Self::Taken => f.write_str("another process has taken the run over"),
             Self::Stopped => f.write_str("the store has stopped after a failure"),
         }
     }

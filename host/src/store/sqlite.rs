@@ -45,7 +45,9 @@ impl SqliteStore {
         let fail = |error: std::io::Error| StoreFailure::Folder(folder.to_path_buf(), error.to_string());
         // One process at a time makes the database: SQLite does not wait for another that is at it.
         let gate = open::gate(folder).map_err(fail)?;
-        gate.lock().map_err(fail)?;
+        if !open::enter(&gate) {
+            return Err(StoreFailure::Locked(file));
+        }
         let mut connection = open::connection(&file, durability)?;
         open::migrate(&mut connection, &file)?;
         let secret = open::secret(&connection, &file)?;

@@ -184,7 +184,13 @@ impl Halting {
             points.passed(after, points.halts_at(after)).await;
             end
         });
-        Box::pin(async move { task.await.expect("a write does not panic") })
+        Box::pin(async move {
+            match task.await {
+                Ok(end) => end,
+                // The process ends.
+                Err(_) => pending().await,
+            }
+        })
     }
 }
 
@@ -202,8 +208,7 @@ impl Journal for Halting {
     }
 
     fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool> {
-        let _ = (lease, effect, at);
-        self.pass(Commit::Intend, |_| Box::pin(std::future::ready(Ok(true))))
+        self.pass(Commit::Intend, |store| store.intend(lease, effect, at))
     }
 
     fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {

@@ -54,7 +54,7 @@ async fn an_endless_answer_ends_at_the_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_drips_ends_when_reading_may_take_no_longer() {
     let backend = Backend::start().await;
-    let open = toward(&backend.url, "[limits]\nread = \"200ms\"").await;
+    let open = toward(&backend.url, "[limits]\nread = \"1s\"").await;
     let data = open.data("courier.fetch", get(&format!("{}/slow-body?ms=5", backend.url))).await;
     assert_eq!(told(&data), "BrokenRead(\"the answer broke off after its head, which said 200\")");
 
@@ -66,11 +66,11 @@ async fn an_answer_that_drips_ends_when_reading_may_take_no_longer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_never_begins_ends_when_reading_may_take_no_longer() {
     let backend = Backend::start().await;
-    let open = toward(&backend.url, "[limits]\nread = \"200ms\"").await;
+    let open = toward(&backend.url, "[limits]\nread = \"500ms\"").await;
     let url = format!("{}/orders/A-1002", backend.url);
     backend.fault("/orders", Fault::hang(Moment::BeforeWork), 1);
     let data = open.data("courier.fetch", get(&url)).await;
-    assert_eq!(told(&data), "BrokenRead(\"no answer within 200ms ([limits] read)\")");
+    assert_eq!(told(&data), "BrokenRead(\"no answer within 500ms ([limits] read)\")");
     assert_eq!(open.data("courier.fetch", get(&url)).await["status"], 200);
 }
 
@@ -80,13 +80,13 @@ async fn a_guest_may_ask_for_less_time_and_never_for_more() {
     let url = format!("{}/orders/A-1002", backend.url);
     let mut job = get(&url);
     job["timeout_ms"] = json!(3_600_000);
-    let open = toward(&backend.url, "[limits]\nread = \"200ms\"").await;
+    let open = toward(&backend.url, "[limits]\nread = \"500ms\"").await;
     backend.fault("/orders", Fault::hang(Moment::BeforeWork), 2);
     let data = open.data("courier.fetch", job.clone()).await;
-    assert!(told(&data).starts_with("BrokenRead(\"no answer within 200ms"), "{data}");
-    job["timeout_ms"] = json!(50);
+    assert!(told(&data).starts_with("BrokenRead(\"no answer within 500ms"), "{data}");
+    job["timeout_ms"] = json!(300);
     let data = open.data("courier.fetch", job).await;
-    assert!(told(&data).starts_with("BrokenRead(\"no answer within 50ms"), "{data}");
+    assert!(told(&data).starts_with("BrokenRead(\"no answer within 300ms"), "{data}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,7 +58,10 @@ async fn a_guest_that_runs_out_of_time_takes_its_place_with_it_and_not_its_reque
     let open = poster(&backend, config).await;
     let (let_go, held) = mpsc::channel::<()>();
     let held = Mutex::new(held);
-    let hold = move || drop(held.lock().unwrap().recv());
+    let hold = move || {
+        // It is let go when the other end is dropped.
+        let _ = held.lock().unwrap().recv();
+    };
     backend.fault("POST /mails", Fault::call(Moment::BeforeWork, hold), 1);
     let job = json!({ "method": "POST", "url": format!("{}/mails", backend.url), "body": "{\"to\":\"a\"}" });
     let host = open.host.clone();

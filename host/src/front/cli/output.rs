@@ -52,8 +52,11 @@ impl Output {
                 self.beside(reply);
             }
             (Err(_), error) => {
+                let error = error.unwrap_or_default();
+                // Where the call was not carried out, the run that stands in its way is in the details.
                 let run = reply.meta.run.map(|run| run.to_string());
-                self.error(&error.unwrap_or_default(), run.as_deref(), asked);
+                let run = run.or_else(|| error["details"]["run"].as_str().map(str::to_owned));
+                self.error(&error, run.as_deref(), asked);
                 self.beside(reply);
             }
         }

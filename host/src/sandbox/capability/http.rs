@@ -193,7 +193,7 @@ impl Inner {
                 (EffectState::of_status(*status, &task.allowed.clean_statuses), Some(*status))
             }
             Sent::Unsent(_) | Sent::Forbidden(_) => (EffectState::NotSent, None),
-            Sent::Broken(_) => (EffectState::Open, None),
+            Sent::Late(_) | Sent::Broken(_) => (EffectState::Open, None),
         };
         if let Some(ordinal) = ordinal {
             let outcome = task.effects.known(ordinal, state, status, self.clock.now());
@@ -264,7 +264,7 @@ fn answer(sent: Sent) -> Result<Response, HttpError> {
             Err(HttpError::Broken(format!("the answer broke off after its head, which said {status}")))
         }
         Sent::Unsent(text) => Err(HttpError::NotSent(text)),
-        Sent::Broken(text) => Err(HttpError::Broken(text)),
+        Sent::Late(text) | Sent::Broken(text) => Err(HttpError::Broken(text)),
         Sent::Forbidden(rule) => Err(HttpError::Forbidden(rule)),
     }
 }

@@ -158,8 +158,8 @@ impl Placeholders {
             filled.extend_from_slice(&body[rest..place]);
             filled.extend_from_slice(given.fill(grant).as_bytes());
             rest = place + TEXT;
-            if u64::try_from(filled.len() + body.len() - rest).unwrap_or(u64::MAX) > most {
-                return Err(NotHere { rule: format!("the body with its secrets may have {most} bytes") });
+            if longer(&filled, most) {
+                break;
             }
             match self.next(&body, rest) {
                 Some(next) => found = next,
@@ -167,6 +167,9 @@ impl Placeholders {
             }
         }
         filled.extend_from_slice(&body[rest..]);
+        if longer(&filled, most) {
+            return Err(NotHere { rule: format!("the body with its secrets may have {most} bytes") });
+        }
         Ok(filled)
     }
 }
@@ -178,6 +181,10 @@ impl Given {
             Some(user) => format!("Basic {}", STANDARD.encode(format!("{user}:{}", grant.value.reveal()))),
         }
     }
+}
+
+fn longer(bytes: &[u8], most: u64) -> bool {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most
 }
 
 /// A signature over bytes with the secret as key.

@@ -1,6 +1,6 @@
 //! Opening: folder and files that only their owner can read, pragmas, migrations.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -17,6 +17,9 @@ const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
 
 /// How long another process may hold the file before this one gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often the gate is looked at while another process is inside: a group of writes takes about as long.
+const LOOK: Duration = Duration::from_micros(200);
 
 /// The oldest SQLite in which two connections that write and checkpoint at once cannot lose a commit.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -42,6 +45,21 @@ fn private(folder: &Path) -> io::Result<()> {
 /// The file that processes lock around each group of writes.
 pub(super) fn gate(folder: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(folder.join("write.lock"))
+}
+
+/// Waits until no other process is inside the gate; `false` where one stays for too long, stopped perhaps.
+pub(super) fn enter(gate: &File) -> bool {
+    let mut waited = Duration::ZERO;
+    loop {
+        match gate.try_lock() {
+            Ok(()) => return true,
+            Err(TryLockError::WouldBlock) if waited < PATIENCE => {
+                std::thread::sleep(LOOK);
+                waited += LOOK;
+            }
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => return false,
+        }
+    }
 }
 
 /// The writing connection.

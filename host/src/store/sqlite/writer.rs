@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -20,6 +20,13 @@ use super::open;
 
 /// The most writes that share a commit: more would make the first of them wait for the last.
 const MOST: usize = 1024;
+
+/// A group that finds so many writes waiting is one of many: it pauses a few times to be worth its fsync, until it is
+/// this large. What is gained in a pause is more than what it costs; a group of fewer writes never pauses.
+const CROWD: usize = 16;
+const ENOUGH: usize = 96;
+const PAUSE: Duration = Duration::from_micros(400);
+const PAUSES: u32 = 4;
 
 /// How long a write that nobody waits for may wait itself, for one that shares its commit: what follows an effect
 /// follows within this in most tools.
@@ -183,9 +190,10 @@ impl Group {
         jobs: &mut Vec<Box<dyn Job>>,
         queue: Option<&Receiver<Box<dyn Job>>>,
     ) -> rusqlite::Result<()> {
-        // Other processes wait here, in turn, instead of in SQLite's own busy loop; where the lock cannot be had,
-        // SQLite's still holds.
-        let _ = self.gate.lock();
+        // Other processes wait here instead of in SQLite's own busy loop.
+        if !open::enter(&self.gate) {
+            return Err(busy());
+        }
         let end = self.transaction(jobs, queue);
         if end.is_err() && !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
@@ -200,7 +208,7 @@ impl Group {
         queue: Option<&Receiver<Box<dyn Job>>>,
     ) -> rusqlite::Result<()> {
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let mut done = 0;
+        let (mut done, mut pauses) = (0, 0);
         loop {
             while let Some(job) = jobs.get_mut(done) {
                 job.apply(&self.connection)?;
@@ -208,6 +216,10 @@ impl Group {
             }
             match queue.filter(|_| done < MOST).map(Receiver::try_recv) {
                 Some(Ok(job)) => jobs.push(job),
+                Some(Err(TryRecvError::Empty)) if pauses < PAUSES && (CROWD..ENOUGH).contains(&done) => {
+                    pauses += 1;
+                    std::thread::sleep(PAUSE);
+                }
                 Some(Err(_)) | None => break,
             }
         }
@@ -219,6 +231,11 @@ impl Group {
     fn failure(&self, error: &rusqlite::Error) -> StoreFailure {
         StoreFailure::from_sqlite(error, &self.file)
     }
+}
+
+/// What SQLite says when another holds the file for too long.
+fn busy() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None)
 }
 
 /// Moves the log whenever that is worth it; what is left of it, and a failure, is the writer's.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -40,7 +40,9 @@ pub(super) enum Sent {
     BrokeOff { status: u16, too_large: bool },
     /// Nothing left the host.
     Unsent(String),
-    /// Something left, and no answer came.
+    /// Something left, and no answer came in time.
+    Late(String),
+    /// Something left, and the line was cut before an answer came.
     Broken(String),
     /// It must not go there.
     Forbidden(String),
@@ -68,7 +70,7 @@ struct Place {
 struct Live {
     sender: SendRequest<Full<Bytes>>,
     /// Whether a byte of the request under way was given to the connection.
-    wrote: Arc<AtomicBool>,
+    wire: Arc<Wire>,
     address: IpAddr,
     since: Duration,
 }
@@ -111,6 +113,7 @@ impl Connections {
                 Sent::Broken(_) if outgoing.reads => {}
                 sent @ (Sent::Answered { .. }
                 | Sent::BrokeOff { .. }
+                | Sent::Late(_)
                 | Sent::Broken(_)
                 | Sent::Forbidden(_)) => {
                     return sent;
@@ -126,7 +129,7 @@ impl Connections {
     }
 
     async fn exchange(&self, mut live: Live, outgoing: &Outgoing<'_>, answer: Duration) -> Sent {
-        live.wrote.store(false, Ordering::Relaxed);
+        live.wire.start();
         let request = match build(outgoing) {
             Ok(request) => request,
             Err(error) => return Sent::Unsent(format!("the request cannot be written: {error}")),
@@ -148,10 +151,10 @@ impl Connections {
             }
             (Ok(Ok(Err(too_large))), Some(status)) => Sent::BrokeOff { status, too_large },
             (Err(_), Some(status)) => Sent::BrokeOff { status, too_large: false },
-            (Ok(Err(_)) | Err(_), None) if !live.wrote.load(Ordering::Relaxed) => {
+            (Ok(Err(_)) | Err(_), None) if live.wire.give_up() => {
                 Sent::Unsent("the connection was closed before anything was sent".to_owned())
             }
-            (Err(_), None) => Sent::Broken(format!("no answer within {answer:?} ([limits] read)")),
+            (Err(_), None) => Sent::Late(format!("no answer within {answer:?} ([limits] read)")),
             (Ok(Err(_)), Some(status)) => Sent::BrokeOff { status, too_large: false },
             (Ok(Ok(Err(_)) | Err(_)), None) => {
                 Sent::Broken("the connection was cut before an answer came".to_owned())
@@ -205,15 +208,15 @@ impl Connections {
 
     async fn open(&self, origin: &Origin, address: IpAddr, stream: TcpStream) -> io::Result<Live> {
         stream.set_nodelay(true)?;
-        let wrote = Arc::new(AtomicBool::new(false));
+        let wire = Arc::<Wire>::default();
         let sender = if origin.tls {
             let name = ServerName::try_from(origin.host.clone()).map_err(io::Error::other)?;
             let secured = self.tls()?.connect(name, stream).await?;
-            start(Watched { inner: secured, wrote: Arc::clone(&wrote) }).await?
+            start(Watched { inner: secured, wire: Arc::clone(&wire) }).await?
         } else {
-            start(Watched { inner: stream, wrote: Arc::clone(&wrote) }).await?
+            start(Watched { inner: stream, wire: Arc::clone(&wire) }).await?
         };
-        Ok(Live { sender, wrote, address, since: Duration::ZERO })
+        Ok(Live { sender, wire, address, since: Duration::ZERO })
     }
 
     fn tls(&self) -> io::Result<&TlsConnector> {
@@ -296,10 +299,35 @@ async fn read(response: http::Response<hyper::body::Incoming>, largest: u64) -> 
     Ok((status, headers, body))
 }
 
-/// A stream that remembers whether anything was written to it.
+/// Whether a request has begun to leave. Once it was given up, no byte of it leaves any more: what is said of it is so.
+#[derive(Default)]
+struct Wire(AtomicU8);
+
+const STILL: u8 = 0;
+const WROTE: u8 = 1;
+const GIVEN_UP: u8 = 2;
+
+impl Wire {
+    fn start(&self) {
+        self.0.store(STILL, Ordering::SeqCst);
+    }
+
+    /// Gives the request up, if nothing of it has left.
+    fn give_up(&self) -> bool {
+        self.0.compare_exchange(STILL, GIVEN_UP, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    /// Takes note that bytes are about to leave, unless the request was given up.
+    fn write(&self) -> bool {
+        let before = self.0.compare_exchange(STILL, WROTE, Ordering::SeqCst, Ordering::SeqCst);
+        before != Err(GIVEN_UP)
+    }
+}
+
+/// A stream that says whether anything was written to it.
 struct Watched<T> {
     inner: T,
-    wrote: Arc<AtomicBool>,
+    wire: Arc<Wire>,
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
@@ -315,7 +343,9 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
 impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         // Marked before, not after: what a failed write may have put on the wire counts as sent.
-        self.wrote.store(true, Ordering::Relaxed);
+        if !self.wire.write() {
+            return Poll::Ready(Err(io::Error::other("the request was given up")));
+        }
         Pin::new(&mut self.inner).poll_write(cx, buf)
     }
 

@@ -1,4 +1,0 @@
-//! A suite while it is being written.
-
-#[cfg(test)]
-mod crash;
