@@ -62,7 +62,8 @@ impl Bare {
         let mut store = Store::new(&self.engine, guest);
         let instance = self.pre.instantiate_async(&mut store).await?;
         let guest = self.tools.load(&mut store, &instance)?;
-        let reply = guest.call_call(&mut store, &tool.to_owned(), &input.to_owned(), &context()).await?;
+        let (tool, input) = (tool.to_owned(), input.to_owned());
+        let reply = guest.call_call(&mut store, &tool, &input, &context()).await?;
         Ok(reply.map_or_else(|error| error.message, |reply| reply.data))
     }
 }

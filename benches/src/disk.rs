@@ -29,7 +29,12 @@ impl Disk {
     pub fn probe(folder: &Path) -> Self {
         let open = |name| {
             let mut options = OpenOptions::new();
-            options.create(true).truncate(false).write(true).open(folder.join(name)).expect("the folder can be written")
+            options
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(folder.join(name))
+                .expect("the folder can be written")
         };
         let (grows, mut has_room) = (open("grows"), open("has-room"));
         let room = vec![0x5a; WRITE];

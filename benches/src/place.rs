@@ -45,10 +45,7 @@ impl Place {
              [secrets]\ndesk_token = {{ env = \"{}\" }}\n\
              [plugin.desk]\nconfig = {{ desk_url = \"{desk}\" }}\nsecrets = [\"desk_token\"]\n\
              [[plugin.desk.http]]\n{grant}[[plugin.courier.http]]\n{grant}{}{}",
-            state,
-            TOKEN.0,
-            callers[0],
-            callers[1],
+            state, TOKEN.0, callers[0], callers[1],
         );
         let world = World::new()
             .with_plugins(&[guests::ECHO, guests::TWOFACE, guests::COURIER, guests::DESK, guests::GREEDY])

@@ -118,6 +118,9 @@ async fn files_that_are_no_components_are_named_with_the_reason() {
     WORLD/plugins/m_archive.wasm
       - it is no WebAssembly: it does not begin as WebAssembly does
       = put a component there, or remove the file
+    WORLD/plugins/machine_code.cwasm
+      - it is compiled code (.cwasm), which is never taken from outside
+      = put the component itself there; the host compiles it
     ");
 }
 
@@ -216,10 +219,10 @@ async fn a_plugin_that_cannot_say_what_it_is_is_shown_with_its_last_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_never_finishes_describing_itself_is_given_up() {
-    let world = World::new().with_plugins(&[ECHO, DAWDLER]).with_config("[limits]\nattempt = \"500ms\"");
+    let world = World::new().with_plugins(&[ECHO, DAWDLER]).with_config("[limits]\nattempt = \"2s\"");
     assert_snapshot!(judged(&world).await, @r"
     WORLD/plugins/dawdler.wasm
-      - it took longer than 500ms to describe itself ([limits] attempt)
+      - it took longer than 2s to describe itself ([limits] attempt)
       = mend the plugin's `describe` and build it again
     ");
     let world = World::new().with_plugins(&[ECHO, DAWDLER]).with_config("[limits]\nfuel = 100_000_000");

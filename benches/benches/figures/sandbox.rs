@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use airlock::model::classify::Ended;
 use airlock::model::clock::{Clock as _, SystemClock};
+use airlock::sandbox::threads::{Group, Threads};
 use airlock_benches::bare::Bare;
 use airlock_benches::figure::Figure;
 use airlock_benches::forgetful::Forgetful;
@@ -14,6 +15,8 @@ use airlock_benches::samples::{Samples, micros};
 use airlock_benches::sandbox::Sandbox;
 use airlock_tests::guests;
 use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use crate::Bench;
 
@@ -24,14 +27,17 @@ pub(crate) fn measure(bench: &Bench) {
     let count = bench.count(10_000);
     let input = json!({ "text": kilobyte() }).to_string();
     let bare = bench.runtime.block_on(bare(count, input.clone()));
+    let handed = bench.runtime.block_on(hand_over(count));
     let engine = bench.runtime.block_on(engine(count, input));
     let host = bench.runtime.block_on(host(bench, count));
 
-    let floor = micros(bare.p50());
-    Figure::new("P1", "wasmtime alone, fresh instance, no limits, p50", floor, "µs").print();
+    let (alone, handed) = (micros(bare.p50()), micros(handed.p50()));
+    Figure::new("P1", "wasmtime alone, fresh instance, no limits, p50", alone, "µs").print();
+    Figure::new("P1", "a hand-over to a guests' thread and back, p50", handed, "µs").print();
     Figure::new("P1", "fresh sandbox at the engine, p50", micros(engine.p50()), "µs")
         .at_most(20.0)
-        .beside("wasmtime alone", floor)
+        .beside("wasmtime alone", alone)
+        .beside("wasmtime alone and a hand-over", alone + handed)
         .note(format!("p99 {:.1} µs", micros(engine.p99())))
         .print();
     Figure::new("P1", "call through the host, without a store, p50", micros(host.p50()), "µs")
@@ -52,6 +58,24 @@ async fn bare(count: usize, input: String) -> Samples {
         assert_eq!(data.len(), input.len(), "the guest gives back what it got");
     }
     measured(times)
+}
+
+/// What it costs that guests run on threads of their own, with nothing to run there.
+async fn hand_over(count: usize) -> Samples {
+    let threads = Threads::start(&Handle::current()).expect("threads start");
+    let task = tokio::spawn(async move {
+        let clock = SystemClock::start();
+        let mut times = Vec::new();
+        for _ in 0..WARM + count {
+            let start = clock.steady();
+            let (reply, answer) = oneshot::channel();
+            threads.run(Group::of("echo", "first"), async move { reply.send(()) }).detach();
+            answer.await.expect("it is run");
+            times.push(clock.steady() - start);
+        }
+        measured(times)
+    });
+    task.await.expect("nothing panics")
 }
 
 /// From a task like those that serve doors, so that no time is counted that waits for another thread to begin.

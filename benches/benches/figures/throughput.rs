@@ -76,7 +76,11 @@ fn print(what: &str, loaded: &Loaded, target: f64, ceiling: f64) {
         .beside("the store alone", ceiling)
         .note(format!("{:.1} × Restate as recorded ({RESTATE} /s)", driven.rate() / RESTATE))
         .note(format!("p50 {:.1} ms, p99 {:.1} ms", millis(driven.each.p50()), millis(driven.each.p99())))
-        .note(format!("µs CPU a call: {:.1} ({})", micros(loaded.used.each(loaded.calls)), loaded.used.told(loaded.calls)))
+        .note(format!(
+            "µs CPU a call: {:.1} ({})",
+            micros(loaded.used.each(loaded.calls)),
+            loaded.used.told(loaded.calls)
+        ))
         .print();
 }
 

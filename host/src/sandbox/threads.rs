@@ -12,10 +12,6 @@ use async_task::{Builder, Runnable, Task};
 /// How much lower than everything else guests are scheduled by the system.
 const NICENESS: i32 = 10;
 
-/// How often a thread looks for the next guest before it sleeps: the next call of a caller who waits comes soon, and to
-/// be woken takes longer than a short guest runs. Whoever else wants the processor has it in between.
-const LOOKS: u32 = 30;
-
 /// Guests that share their turns: those of one caller in one plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Group(u64);
@@ -182,7 +178,6 @@ impl Shared {
     }
 
     fn next(&self) -> Option<Runnable<Ticket>> {
-        let mut looks = 0;
         let mut queue = self.lock();
         loop {
             if queue.closed {
@@ -190,13 +185,6 @@ impl Shared {
             }
             if let Some(runnable) = queue.take() {
                 return Some(runnable);
-            }
-            if looks < LOOKS {
-                looks += 1;
-                drop(queue);
-                std::thread::yield_now();
-                queue = self.lock();
-                continue;
             }
             queue.idle += 1;
             queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);

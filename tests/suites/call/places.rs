@@ -162,13 +162,20 @@ async fn who_no_longer_waits_keeps_nobody_else_from_waiting() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_place_is_given_back_while_an_effect_outlives_its_guest() {
-    let (scene, host) = office("wait = \"5s\"\n[tools.\"courier.post_once\"]\ntimeout = \"200ms\"\n").await;
+    let (scene, host) = office("[tools.\"courier.post_once\"]\ntimeout = \"200ms\"\n").await;
     let release = hold(&scene.backend, "/mails", Moment::BeforeWork, 2);
     let held = [spawn(&host, mail(&scene, "a")), spawn(&host, mail(&scene, "a"))];
     scene.backend.wait_until(|counts| counts.of("POST /mails").requests == 2);
-    // The guests end after 200 ms, their requests do not: this one waits for the guests alone.
+    // The guests end after 200 ms, their requests do not: these two wait for the guests alone.
     let order = scene.job("GET", "/orders/A-1001");
-    assert!(host.call(as_caller("a", request("courier.fetch", &order))).await.ok());
+    let release_orders = hold(&scene.backend, "/orders", Moment::BeforeWork, 2);
+    let read = || as_caller("a", request("courier.fetch", &order));
+    let reads = [spawn(&host, read()), spawn(&host, read())];
+    scene.backend.wait_until(|counts| counts.under("GET").requests == 2);
+    drop(release_orders);
+    for call in reads {
+        assert!(call.await.unwrap().ok());
+    }
     drop(release);
     for call in held {
         assert_eq!(code(&call.await.unwrap()), "PARTLY_DONE");

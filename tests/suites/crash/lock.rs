@@ -189,7 +189,7 @@ async fn of_two_who_meet_what_a_dead_process_left_one_takes_it() {
         let (one, other) = (hanging.world.open().await, hanging.world.open().await);
         hanging.kill();
         let (first, second) = tokio::join!(hanging.asked(&one), hanging.asked(&other));
-        let ends = [&first, &second].map(|reply| code(reply));
+        let ends = [&first, &second].map(code);
         assert!(ends.contains(&expected.to_owned()), "{ends:?}");
         // Who waited while the other closed the run may be told to ask again, and then nothing more is done.
         let (first, second) = (hanging.asked(&one).await, hanging.asked(&other).await);
