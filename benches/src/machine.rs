@@ -18,6 +18,40 @@ pub fn print(state: &Path) {
     println!("state folder {}", file_system(state));
 }
 
+/// What the processors had done when it was made.
+#[derive(Debug)]
+pub struct Neighbours {
+    all: u64,
+    busy: u64,
+    own: u64,
+}
+
+impl Neighbours {
+    /// Begins to watch who else uses the processors.
+    pub fn watch() -> Self {
+        let numbers =
+            |text: &str| -> Vec<u64> { text.split(' ').filter_map(|word| word.parse().ok()).collect() };
+        // user nice system idle iowait irq softirq steal
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let all: Vec<u64> = numbers(stat.lines().next().unwrap_or_default()).into_iter().take(8).collect();
+        let idle: u64 = all.iter().skip(3).take(2).sum();
+        // Four fields are the times of this process and of the children that it has waited for.
+        let own = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let own: u64 = own.rsplit(") ").next().map_or(0, |rest| {
+            rest.split(' ').skip(11).take(4).filter_map(|word| word.parse::<u64>().ok()).sum()
+        });
+        Self { all: all.iter().sum(), busy: all.iter().sum::<u64>() - idle, own }
+    }
+
+    /// The share of the processors that others used meanwhile.
+    pub fn share(&self) -> f64 {
+        let now = Self::watch();
+        let ticks =
+            |from: u64, to: u64| f64::from(u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX));
+        (ticks(self.busy, now.busy) - ticks(self.own, now.own)).max(0.0) / ticks(self.all, now.all).max(1.0)
+    }
+}
+
 /// The load averages.
 pub fn load() -> String {
     line("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ")

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use airlock_benches::desk::Desk;
+use airlock_benches::machine::Neighbours;
 use airlock_benches::place::Place;
 use airlock_benches::{figure, machine};
 use tempfile::TempDir;
@@ -57,24 +58,23 @@ fn main() -> ExitCode {
     figure::header();
     let runtime = Runtime::new().expect("a runtime starts");
     let bench = Bench { runtime, disk, desk: Desk::start(), quick };
-    if wanted("P1") {
-        sandbox::measure(&bench);
-    }
-    if wanted("P2") {
-        overhead::measure(&bench);
-    }
-    if wanted("P3") || wanted("ceiling") {
-        let ceiling = ceiling::measure(&bench);
-        if wanted("P3") {
-            throughput::measure(&bench, &ceiling);
-            killed::measure(&bench);
+    let parts: [(&[&str], fn(&Bench)); 5] = [
+        (&["P1"], sandbox::measure),
+        (&["P2"], overhead::measure),
+        (&["P3", "ceiling"], throughput::measure),
+        (&["P4"], latency::measure),
+        (&["P9"], fairness::measure),
+    ];
+    for (names, measure) in parts {
+        if names.iter().any(|name| wanted(name)) {
+            let neighbours = Neighbours::watch();
+            measure(&bench);
+            println!(
+                "{:<8} others used {:.0} % of the processors meanwhile",
+                names[0],
+                neighbours.share() * 100.0
+            );
         }
-    }
-    if wanted("P4") {
-        latency::measure(&bench);
-    }
-    if wanted("P9") {
-        fairness::measure(&bench);
     }
     println!("\nload         {} (after the run)", machine::load());
     ExitCode::SUCCESS

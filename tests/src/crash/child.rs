@@ -123,6 +123,7 @@ async fn serve(order: Order) {
         points.reply(&work(&host, job, &mut last).await).await;
     }
     host.close().await;
+    points.quiet().await;
 }
 
 /// Does a job; what comes of it is one line.

@@ -115,8 +115,8 @@ impl Points {
         self.inner.quiet.notify_waiters();
     }
 
-    /// Waits until what was asked for before is durable.
-    async fn quiet(&self) {
+    /// Waits until what was asked for before is durable, and said.
+    pub async fn quiet(&self) {
         loop {
             let quiet = self.inner.quiet.notified();
             if self.lock().under_way == 0 {
@@ -179,9 +179,9 @@ impl Halting {
         // A task of its own: some writes are not waited for, and their points are passed all the same.
         let task = tokio::spawn(async move {
             let end = written.await;
-            points.leave();
             let after = Point::After(commit, n);
             points.passed(after, points.halts_at(after)).await;
+            points.leave();
             end
         });
         Box::pin(async move {

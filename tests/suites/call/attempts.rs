@@ -11,12 +11,12 @@ use serde_json::json;
 use super::{NOON, Scene, assert_stored, record, standing, text, twice, with};
 
 /// One attempt's time, so short that a test can wait for its end.
-const SHORT: &str = "[tools.\"courier.post_once\"]\ntimeout = \"200ms\"\n\
-                     [tools.\"courier.post_keyed\"]\ntimeout = \"200ms\"\n\
-                     [tools.\"courier.fetch\"]\ntimeout = \"200ms\"\n";
+const SHORT: &str = "[tools.\"courier.post_once\"]\ntimeout = \"400ms\"\n\
+                     [tools.\"courier.post_keyed\"]\ntimeout = \"400ms\"\n\
+                     [tools.\"courier.fetch\"]\ntimeout = \"400ms\"\n";
 
 /// Longer than an attempt and shorter than a request may take.
-const LATE: Duration = Duration::from_millis(700);
+const LATE: Duration = Duration::from_millis(1200);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trap_after_the_request_leaves_it_done_and_says_nothing_of_itself() {
@@ -86,7 +86,7 @@ async fn a_request_that_outlives_its_attempt_is_waited_for_and_recorded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_never_answered_ends_at_its_own_limit_and_stays_open() {
-    let scene = Scene::courier(&format!("[limits]\nread = \"500ms\"\n{SHORT}")).await;
+    let scene = Scene::courier(&format!("[limits]\nread = \"900ms\"\n{SHORT}")).await;
     let host = scene.open().await;
     scene.backend.fault("", Fault::hang(Moment::AfterWork), 2);
     let once = host.call(keyed("courier.post_once", &scene.mail("a"), "k1")).await;

@@ -14,7 +14,7 @@ use super::{Scene, end, text};
 const A_LITTLE: Duration = Duration::from_millis(20);
 
 /// How long a request may take where the backend is silent.
-const IMPATIENCE: Duration = Duration::from_millis(300);
+const IMPATIENCE: Duration = Duration::from_millis(500);
 
 /// What can go wrong, in the order of the tables.
 fn faults() -> Vec<Fault> {

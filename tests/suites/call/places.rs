@@ -162,11 +162,11 @@ async fn who_no_longer_waits_keeps_nobody_else_from_waiting() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_place_is_given_back_while_an_effect_outlives_its_guest() {
-    let (scene, host) = office("[tools.\"courier.post_once\"]\ntimeout = \"200ms\"\n").await;
+    let (scene, host) = office("[tools.\"courier.post_once\"]\ntimeout = \"400ms\"\n").await;
     let release = hold(&scene.backend, "/mails", Moment::BeforeWork, 2);
     let held = [spawn(&host, mail(&scene, "a")), spawn(&host, mail(&scene, "a"))];
     scene.backend.wait_until(|counts| counts.of("POST /mails").requests == 2);
-    // The guests end after 200 ms, their requests do not: these two wait for the guests alone.
+    // The guests end after 400 ms, their requests do not: these two wait for the guests alone.
     let order = scene.job("GET", "/orders/A-1001");
     let release_orders = hold(&scene.backend, "/orders", Moment::BeforeWork, 2);
     let read = || as_caller("a", request("courier.fetch", &order));
