@@ -60,7 +60,7 @@ pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
     drop(place);
     // A guest whose time is over may still be in its last slice: nothing that it begins now is let through.
     effects.close().await;
-    let ended = check_output(&entry, effects.stopped().unwrap_or(finished.ended));
+    let ended = checked(&entry, effects.stopped().unwrap_or(finished.ended)).await;
     let usage = Usage { time: parts.clock.steady().saturating_sub(clock), ..finished.usage };
     let (all, outcomes) = (effects.all(), effects.outcomes());
     Tried { ran: Ran { valid, hold, attempt, ended, usage, log, effects: all, outcomes, driven } }
@@ -111,6 +111,23 @@ fn prepare(
         group: Group::of(&entry.name.plugin, &resolved.caller().name.0),
         log: log.clone(),
         limits,
+    }
+}
+
+/// Output beyond this is checked away from the threads that serve: a schema may make that long.
+const LONG: usize = 16 << 10;
+
+async fn checked(entry: &Arc<Entry>, ended: Ended) -> Ended {
+    let long = matches!(&ended, Ended::Replied(text) if text.len() > LONG);
+    if !long {
+        return check_output(entry, ended);
+    }
+    let (owned, patience) = (Arc::clone(entry), entry.attempt);
+    let checking = tokio::task::spawn_blocking(move || check_output(&owned, ended));
+    match tokio::time::timeout(patience, checking).await {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(_)) => Ended::BadOutput("checking the output failed".to_owned()),
+        Err(_) => Ended::BadOutput(format!("checking the output took longer than {patience:?}")),
     }
 }
 

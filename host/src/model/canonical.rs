@@ -144,6 +144,15 @@ fn after_string(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
+/// As much of a text as is worth telling again.
+fn told(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Walks text that is known to be JSON and collects what the parsed value no longer shows.
 struct Scan<'a> {
     text: &'a str,
@@ -217,6 +226,7 @@ impl<'a> Scan<'a> {
         let start = self.at;
         self.skip(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E') || byte.is_ascii_digit());
         let text = &self.text[start..self.at];
+        let shown = told(text);
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
         let digits = mantissa.replace(['-', '.'], "");
         let significant = digits.trim_start_matches('0').trim_end_matches('0').len();
@@ -227,11 +237,11 @@ impl<'a> Scan<'a> {
         };
         if beyond {
             self.fault(format!(
-                "the integer {text} is beyond ±{LARGEST_INTEGER}, where readers round differently; give it as a string"
+                "the integer {shown} is beyond ±{LARGEST_INTEGER}, where readers round differently; give it as a string"
             ));
         } else if significant > MOST_DIGITS {
             self.fault(format!(
-                "the number {text} has {significant} significant digits and may have {MOST_DIGITS}; give it as a string"
+                "the number {shown} has {significant} significant digits and may have {MOST_DIGITS}; give it as a string"
             ));
         }
     }
@@ -242,7 +252,8 @@ impl<'a> Scan<'a> {
                 Step::Field(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
                 Step::Item(place) => format!("/{place}"),
             };
-            self.faults.push(Fault { path: self.path.iter().map(escape).collect(), text });
+            let path: String = self.path.iter().map(escape).collect();
+            self.faults.push(Fault { path: told(&path), text });
         }
     }
 

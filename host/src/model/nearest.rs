@@ -1,10 +1,19 @@
 //! The name that was probably meant.
 
+/// The longest text that can have been meant as a name.
+const LONGEST: usize = 256;
+
 /// The names that differ little enough from what was given to have been meant, the closest first.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let length = given.chars().count();
+    // Nobody meant a name by this, and comparing takes as long as both are.
+    if length > LONGEST {
+        return Vec::new();
+    }
     let given = given.to_lowercase();
     let mut near: Vec<(usize, &str)> = names
         .into_iter()
+        .filter(|name| name.chars().count().abs_diff(length) <= bearable(length.max(name.chars().count())))
         .map(|name| (strsim::osa_distance(&given, &name.to_lowercase()), name))
         .filter(|(distance, name)| *distance <= bearable(given.chars().count().max(name.chars().count())))
         .collect();

@@ -168,10 +168,11 @@ impl fmt::Display for NotAPath {
 /// Whether a path means to everybody what it says: no dot segments, no encoded slash, backslash or dot segment.
 pub fn clean_path(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
-    !lower.contains("%2f")
-        && !lower.contains("%5c")
-        && !lower.contains('\\')
-        && lower.split('/').all(|segment| !matches!(segment.replace("%2e", ".").as_str(), "." | ".."))
+    // Some servers decode twice, take control characters or overlong forms for others, or cut a segment at `;`.
+    let twofold = ["%2f", "%5c", "\\", "%252e", "%252f", "%255c", "%0", "%1", "%c0", "%c1"];
+    let segment = |segment: &str| segment.split(';').next().unwrap_or_default().replace("%2e", ".");
+    !twofold.iter().any(|part| lower.contains(part))
+        && lower.split('/').all(|part| !matches!(segment(part).as_str(), "." | ".."))
 }
 
 #[cfg(test)]
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn paths_that_servers_read_in_two_ways_are_not_clean() {
-        for bad in ["/a/../b", "/a/./b", "/a%2Fb", "/a%5cb", "/a\\b", "/%2E%2e/b", "/a/.%2e"] {
+        for bad in ["/a/../b", "/a/./b", "/a%2Fb", "/a%5cb", "/a\\b", "/%2E%2e/b", "/a/.%2e", "/a/..;/b", "/a/%252e%252e/b", "/a%00", "/a/%c0%ae/b"] {
             assert!(!clean_path(bad), "{bad}");
         }
         assert!(clean_path("/a/b.c/...d"));

@@ -21,6 +21,9 @@ const MOST_TOOLS: usize = 256;
 /// Needs and permissions of one tool, pointers and fields that it names.
 const MOST_LISTED: usize = 256;
 
+/// Faults of one plugin that are told.
+const MOST_FAULTS: usize = 200;
+
 /// The text of one schema, which is compiled and sent to models whole.
 const SCHEMA_BYTES: usize = 256 << 10;
 
@@ -68,7 +71,10 @@ struct Faults {
 
 impl Faults {
     fn add(&mut self, text: impl AsRef<str>) {
-        self.list.push(format!("{}: {}", self.about, text.as_ref()));
+        // What nobody can read to its end need not be made: a manifest may be one long fault.
+        if self.list.len() < MOST_FAULTS {
+            self.list.push(format!("{}: {}", self.about, text.as_ref()));
+        }
     }
 
     fn add_all(&mut self, texts: impl IntoIterator<Item = String>) {
@@ -134,7 +140,7 @@ fn schema(faults: &mut Faults, what: &str, text: &str) -> Value {
 
 fn permissions(faults: &mut Faults, permissions: &[String]) {
     listed(faults, "permissions", permissions.len());
-    for (place, permission) in permissions.iter().enumerate() {
+    for (place, permission) in permissions.iter().take(MOST_LISTED).enumerate() {
         let plain = permission.bytes().all(|byte| byte.is_ascii_graphic());
         if permission.is_empty() || permission.len() > 128 || !plain {
             faults.add(format!(

@@ -66,13 +66,8 @@ impl Registry {
         manifest: &Manifest,
         config: &Config,
     ) {
-        if let Some(other) = self.files.get(&manifest.name) {
-            let text = format!("its name `{}` is taken by {}", manifest.name, other.display());
-            self.refuse(
-                file,
-                vec![text],
-                "remove one of the two files, or give one another name in its manifest",
-            );
+        if let Some(other) = self.files.get(&manifest.name).cloned() {
+            self.clash(&manifest.name, other, file);
             return;
         }
         let mut faults = Vec::new();
@@ -91,6 +86,19 @@ impl Registry {
         }
         self.files.insert(manifest.name.clone(), file);
         self.tools.extend(entries.into_iter().map(|entry| (entry.name.clone(), Arc::new(entry))));
+    }
+
+    /// Refuses both of two plugins with one name: what is granted to the name is granted to one of them, and nobody
+    /// but the operator knows to which.
+    fn clash(&mut self, name: &str, first: PathBuf, second: PathBuf) {
+        const REMEDY: &str = "remove the file that is not meant, or give it another name in its manifest";
+        self.tools.retain(|tool, _| tool.plugin != name);
+        let text = |other: &PathBuf| vec![format!("its name `{name}` is also that of {}", other.display())];
+        if !self.faults.iter().any(|fault| fault.file == first) {
+            self.refuse(first.clone(), text(&second), REMEDY);
+        }
+        let fault = text(&first);
+        self.refuse(second, fault, REMEDY);
     }
 
     /// Notes why a file is not among the plugins.

@@ -30,6 +30,12 @@ use crate::model::reply::Usage;
 /// What may cross between guest and host in one call of a function beside the largest body or output.
 const CROSSING: u64 = 1 << 20;
 
+/// Details of errors that only the host gives.
+const OWN_DETAILS: &[&str] = &["key", "run", "open", "done", "faults"];
+
+/// The longest that a tool may ask a caller to wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+
 /// Resources and handles of one store.
 const HANDLES: usize = 4096;
 const RESOURCES: usize = 1024;
@@ -270,7 +276,13 @@ fn declared(error: types::ToolError, limits: &Limits) -> Ended {
     }
     let details = match error.details.as_deref().map(serde_json::from_str::<serde_json::Value>) {
         None => None,
-        Some(Ok(details)) => Some(details),
+        Some(Ok(mut details)) => {
+            // What these say, the host says: which key is safe, and which run stands in the way.
+            if let Some(fields) = details.as_object_mut() {
+                fields.retain(|name, _| !OWN_DETAILS.contains(&name.as_str()));
+            }
+            Some(details)
+        }
         Some(Err(fault)) => return Ended::BadOutput(format!("the details of an error are no JSON: {fault}")),
     };
     let kind = match error.kind {
@@ -292,6 +304,14 @@ fn declared(error: types::ToolError, limits: &Limits) -> Ended {
             error.code.escape_default()
         ));
     }
+    // The host's codes are the host's word, all but the two that a tool shares with it.
+    let shared = matches!(
+        (kind, error.code.as_str()),
+        (Kind::InvalidInput, crate::model::code::INVALID_INPUT) | (Kind::Fatal, crate::model::code::INTERNAL)
+    );
+    if crate::model::code::page(&error.code).is_some() && !shared {
+        return Ended::BadOutput(format!("the code of an error is one of the host's own: {}", error.code));
+    }
     if kind == Kind::Fatal && (error.code == crate::model::code::INTERNAL || error.message.is_empty()) {
         return Ended::Declared(Failure::internal(format!("fatal {}: {}", error.code, error.message)));
     }
@@ -300,7 +320,7 @@ fn declared(error: types::ToolError, limits: &Limits) -> Ended {
         code: error.code.into(),
         message: error.message,
         user_message: error.user_message,
-        retry_after: Duration::from_millis(error.retry_after_ms.map_or(0, u64::from)),
+        retry_after: Duration::from_millis(error.retry_after_ms.map_or(0, u64::from)).min(LONGEST_WAIT),
         details,
         log: None,
     })

@@ -102,6 +102,7 @@ fn serving<T>(
         return Err("nothing is granted while a plugin describes itself".to_owned());
     };
     let plugin = serves.grants.plugin.clone();
+    let secret: String = secret.chars().take(128).collect();
     ask(serves).inspect_err(|rule| {
         guest.log.host(&format!(
             "refused a secret: {rule}; where it is declared, [plugin.{plugin}] secrets = [{secret:?}] would allow it"

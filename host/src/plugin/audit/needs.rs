@@ -1,6 +1,6 @@
 //! What a tool needs, as it declares it: requests, secrets, folders, configuration.
 
-use super::{Faults, listed, repeat, shown, text};
+use super::{Faults, MOST_LISTED, listed, repeat, shown, text};
 use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Repeat, SecretNeed};
 use crate::model::origin::{OriginPattern, PathPattern};
 use crate::sandbox::wit::types as declared;
@@ -36,7 +36,7 @@ const NAME_CHARS: usize = 128;
 /// Reads all needs of a tool; those that cannot be read are left out, with a fault.
 pub(super) fn read(faults: &mut Faults, needs: Vec<declared::Need>) -> Vec<Need> {
     listed(faults, "needs", needs.len());
-    needs.into_iter().filter_map(|need| read_one(faults, need)).collect()
+    needs.into_iter().take(MOST_LISTED).filter_map(|need| read_one(faults, need)).collect()
 }
 
 fn read_one(faults: &mut Faults, need: declared::Need) -> Option<Need> {
@@ -88,6 +88,8 @@ fn origin(faults: &mut Faults, origin: declared::Origin) -> Option<DeclaredOrigi
 
 fn http(faults: &mut Faults, need: declared::HttpNeed) -> Option<HttpNeed> {
     let origin = origin(faults, need.origin);
+    listed(faults, "methods in one need", need.methods.len());
+    listed(faults, "paths in one need", need.paths.len());
     methods(faults, &need.methods);
     let mut paths = Vec::new();
     for path in &need.paths {

@@ -424,7 +424,7 @@ fn schemas_that_refer_outside_themselves_are_refused() {
     assert_eq!(of(json!({"$dynamicRef": "x"})), [format!("{outside}: \"x\"")]);
     assert_eq!(
         of(json!({"$ref": "#/$defs/none"})),
-        ["at /properties/a: refers to #/$defs/none, which is not there"]
+        ["at /properties/a: refers to #/$defs/none, which is not there; write `#/$defs/…`"]
     );
     assert_eq!(
         of(json!({"$id": "https://example.com/x"})),

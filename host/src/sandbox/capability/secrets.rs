@@ -183,6 +183,9 @@ impl Given {
     }
 }
 
+/// The longest name of a secret.
+const LONGEST_NAME: usize = 128;
+
 fn longer(bytes: &[u8], most: u64) -> bool {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most
 }
@@ -226,6 +229,9 @@ pub(crate) fn derived_bytes(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
 }
 
 fn granted<'a>(grants: &'a Grants, name: &str) -> Result<&'a SecretGrant, String> {
+    if name.len() > LONGEST_NAME {
+        return Err(format!("the name of a secret has at most {LONGEST_NAME} bytes"));
+    }
     grants.secrets.get(name).ok_or_else(|| format!("the secret `{name}` is not declared or not granted"))
 }
 

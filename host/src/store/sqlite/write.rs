@@ -29,6 +29,10 @@ impl Journal for SqliteStore {
     fn take(&self, take: Take) -> Pending<Option<Lease>> {
         self.writer.submit(move |tx| {
             let next = Lease { run: take.lease.run, number: take.lease.number + 1 };
+            // A key that re-arms must still be this run's own: one that lapsed may be at another run by now.
+            if take.event == Event::Rearmed && !has_its_key(tx, take.lease.run)? {
+                return Ok(None);
+            }
             let taken = tx
                 .prepare_cached(
                     "UPDATE run SET state = 'running', lease = ?3, owner = ?4, ended = NULL, rearms = 0
@@ -38,6 +42,12 @@ impl Journal for SqliteStore {
             if taken == 0 {
                 return Ok(None);
             }
+            // The run is open again, so its key does not lapse.
+            tx.prepare_cached(
+                "UPDATE key SET expires = NULL, guarded = NULL
+                 WHERE scope = (SELECT key FROM run WHERE id = ?1) AND run = ?1",
+            )?
+            .execute(params![take.lease.run.bytes()])?;
             insert_event(tx, next, take.event, take.at, None)?;
             if let Some(attempt) = take.attempt {
                 insert_attempt(tx, take.lease.run, attempt, None)?;
@@ -240,6 +250,11 @@ fn insert_event(
     tx.prepare_cached("INSERT INTO event (run, number, at, event, person) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![lease.run.bytes(), number(lease), at.0, event.word(), by])?;
     Ok(())
+}
+
+fn has_its_key(tx: &Connection, run: RunId) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT 1 FROM key WHERE scope = (SELECT key FROM run WHERE id = ?1) AND run = ?1")?
+        .exists(params![run.bytes()])
 }
 
 /// Where a run is left.

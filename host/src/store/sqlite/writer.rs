@@ -24,7 +24,7 @@ const MOST: usize = 1024;
 /// A group that finds so many writes waiting is one of many: it pauses a few times to be worth its fsync, until it is
 /// this large. What is gained in a pause is more than what it costs; a group of fewer writes never pauses.
 const CROWD: usize = 16;
-const ENOUGH: usize = 96;
+const ENOUGH: usize = 64;
 const PAUSE: Duration = Duration::from_micros(400);
 const PAUSES: u32 = 4;
 

@@ -19,6 +19,9 @@ const HEADER_BYTES: usize = 32 << 10;
 /// The longest URL.
 const URL_BYTES: usize = 8 << 10;
 
+/// What is told of a URL: the log has room for many refusals.
+const TOLD: usize = 256;
+
 /// Headers that are the host's to write: where the request goes, how long it is, and how the connection is used.
 const OWN: &[&str] = &[
     "host",
@@ -32,6 +35,16 @@ const OWN: &[&str] = &[
     "upgrade",
     "expect",
     "http2-settings",
+    // Backends and proxies take these for another method, another path or another sender than was checked.
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
 ];
 
 /// Methods that make the other side do something else than a request.
@@ -66,7 +79,9 @@ impl Refusal {
     }
 
     pub(super) fn forbidden(method: &str, url: &Url, rule: &str, remedy: Option<&str>) -> Self {
-        let target = &url[..url::Position::AfterPath];
+        let target: String = url[..url::Position::AfterPath].chars().take(TOLD).collect();
+        let rule: String = rule.chars().take(2 * TOLD).collect();
+        let rule = rule.as_str();
         let remedy = remedy.map(|line| format!("; {line} would allow it")).unwrap_or_default();
         Self {
             line: format!("refused {method} {target}: {rule}{remedy}"),
