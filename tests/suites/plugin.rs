@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use airlock::host::Host;
 use airlock_tests::guests::{CURIOUS, DAWDLER, ECHO, IMPORTER, KEEPER, MUTE, ODDBALL, STRANGER};
 use airlock_tests::skip::skip;
-use airlock_tests::world::{World, body, request};
+use airlock_tests::world::{World, body, code, request};
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -158,7 +158,7 @@ async fn a_manifest_full_of_faults_is_answered_with_all_of_them() {
       - tool "input_has_unknown_type": the input schema: at /properties/a/type: a type is string, number, integer, boolean, array, object or null, and this is "text"
       - tool "input_refers_outside": the input schema: at /properties/a: refers outside itself, and may refer to `#/$defs/…` alone: "https://example.com/schema.json"
       - tool "input_refers_to_a_file": the input schema: at /properties/a: refers outside itself, and may refer to `#/$defs/…` alone: "file:///etc/passwd"
-      - tool "input_refers_to_nothing": the input schema: at /properties/a: refers to #/$defs/missing, which is not there
+      - tool "input_refers_to_nothing": the input schema: at /properties/a: refers to #/$defs/missing, which is not there; write `#/$defs/…`
       - tool "input_pattern_looks_ahead": the input schema: at /properties/a: the pattern cannot run in linear time; write it without look-around and back-references: "^(?=a)."
       - tool "input_pattern_refers_back": the input schema: at /properties/a: the pattern cannot run in linear time; write it without look-around and back-references: "^(a)\\1$"
       - tool "input_pattern_is_broken": the input schema: at /properties/a: the pattern is no regular expression that can run in linear time: "("
@@ -234,14 +234,20 @@ async fn a_plugin_that_never_finishes_describing_itself_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_plugins_of_one_name_the_first_file_is_taken_and_the_second_is_told() {
+async fn of_two_plugins_of_one_name_neither_is_taken_and_both_are_told() {
     let world = World::new().with_plugins(&[ECHO]);
-    fs::copy(ECHO, world.plugins().join("zecho.wasm")).unwrap();
-    assert_snapshot!(judged(&world).await, @r"
-    WORLD/plugins/zecho.wasm
-      - its name `echo` is taken by WORLD/plugins/echo.wasm
-      = remove one of the two files, or give one another name in its manifest
+    fs::copy(ECHO, world.plugins().join("aaa.wasm")).unwrap();
+    let host = world.open().await;
+    assert_snapshot!(faults(&host, &world), @r"
+    WORLD/plugins/aaa.wasm
+      - its name `echo` is also that of WORLD/plugins/echo.wasm
+      = remove the file that is not meant, or give it another name in its manifest
+    WORLD/plugins/echo.wasm
+      - its name `echo` is also that of WORLD/plugins/aaa.wasm
+      = remove the file that is not meant, or give it another name in its manifest
     ");
+    let reply = host.call(request("echo.echo", &json!({ "text": "x" }))).await;
+    assert_eq!(code(&reply), "UNKNOWN_TOOL", "what is granted to the name is given to neither");
 }
 
 #[tokio::test(flavor = "multi_thread")]

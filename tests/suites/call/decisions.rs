@@ -327,3 +327,23 @@ async fn a_secret_in_the_data_of_a_decision_is_masked_as_everywhere() {
     assert_eq!(text(&decided), "{\"mail_id\":\"M-1\",\"status\":\"sent with [secret desk_token]\"}");
     assert_stored(&decided, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn again_where_the_tool_is_gone_changes_nothing() {
+    let scene = Scene::desk(UNASKED).await;
+    let host = scene.open().await;
+    let unknown = lost(&scene, &host, "k", Moment::AfterWork).await;
+    let id = unknown.meta.run.unwrap().to_string();
+    drop(host);
+    std::fs::remove_file(scene.world.plugins().join("desk.wasm")).unwrap();
+    let host = scene.open().await;
+    let refused = host.decide(&id, Decision::Again, "ada").await.unwrap_err();
+    assert_eq!(refused.code, "UNKNOWN_TOOL");
+    assert_eq!(standing(&host.run(&id).unwrap()), "suspended: unknown [open]");
+    let data = "{\"mail_id\":\"M-1001\",\"status\":\"queued\"}";
+    assert!(
+        host.decide(&id, happened(data), "ada").await.unwrap().ok(),
+        "the question is still there to be settled"
+    );
+    assert_eq!(scene.mails(), 1);
+}

@@ -301,3 +301,22 @@ async fn what_falls_through_gives_internal_and_its_text_goes_to_the_log() {
         assert!(record(&host, &reply).attempts[0].log.contains("as the job says"));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_does_not_speak_with_the_codes_and_keys_of_the_host() {
+    let world = World::new().with_plugins(&[guests::TWOFACE]);
+    let host = world.open().await;
+    let say = |kind: &str, code: &str| {
+        let error =
+            json!({ "kind": kind, "code": code, "message": "m", "details": "{\"key\":\"k\",\"x\":1}" });
+        json!({ "say": { "error": error } })
+    };
+    for (kind, told) in
+        [("denied", "NEEDS_PERSON"), ("rejected", "STORE_UNAVAILABLE"), ("transient", "INTERRUPTED")]
+    {
+        let reply = host.call(request("twoface.say", &say(kind, told))).await;
+        assert_eq!(code(&reply), "INVALID_OUTPUT", "{told}");
+    }
+    let reply = host.call(request("twoface.say", &say("transient", "LATER"))).await;
+    assert_eq!((code(&reply).as_str(), &body(&reply)["details"]), ("LATER", &json!({ "x": 1 })));
+}

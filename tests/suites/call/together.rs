@@ -4,12 +4,16 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use airlock::model::id::ProcessId;
+use airlock::model::state::Event;
+use airlock::store::sqlite::Durability;
+use airlock::store::{Journal as _, Ledger as _, SqliteStore, Take};
 use airlock_tests::backend::{Fault, Moment};
 use airlock_tests::crowd::{Call, Crowd, Task};
 use airlock_tests::world::{body, code, keyed, request};
 use serde_json::{Value, json};
 
-use super::{Scene, assert_stored, hold, spawn, text, with};
+use super::{NOON, Scene, assert_stored, hold, spawn, text, with};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_call-at-once");
 
@@ -259,4 +263,20 @@ async fn those_who_wait_for_a_key_hold_no_place() {
     for call in waiting {
         assert_stored(&first, &call.await.unwrap());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_run_was_taken_from_it_is_not_made_again() {
+    let scene = Scene::courier("").await;
+    let host = scene.open().await;
+    let release = hold(&scene.backend, "/mails", Moment::BeforeWork, 1);
+    let call = spawn(&host, request("courier.post_once", &scene.mail("a")));
+    scene.backend.wait_until(|counts| counts.of("POST /mails").requests == 1);
+    let thief = SqliteStore::open(&scene.world.state(), ProcessId([9; 16]), Durability::Full).unwrap();
+    let lease = thief.run(host.runs(1).unwrap()[0].run).unwrap().unwrap().lease;
+    let take = Take { lease, event: Event::Adopted, owner: thief.process(), at: NOON, attempt: None };
+    assert!(thief.take(take).await.unwrap().is_some());
+    drop(release);
+    assert_eq!(code(&call.await.unwrap()), "OUTCOME_UNKNOWN");
+    assert_eq!((scene.mails(), host.runs(9).unwrap().len()), (1, 1));
 }

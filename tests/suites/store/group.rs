@@ -1,13 +1,18 @@
 //! Writes that share a commit: one that is at fault does not take the others down.
 
 use std::fs::OpenOptions;
+use std::time::Duration;
 
 use airlock::model::clock::Timestamp;
 use airlock::model::id::{CallerName, Digest, ProcessId, RunId, TraceId};
 use airlock::model::key::Key;
 use airlock::model::manifest::Repeat;
+use airlock::model::reply::{Stored, Usage};
+use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
-use airlock::store::{Journal as _, Ledger as _, NewAttempt, NewRun, Reserved, SqliteStore, StoreFailure};
+use airlock::store::{
+    End, Journal as _, KeyLife, Ledger as _, NewAttempt, NewRun, Reserved, SqliteStore, StoreFailure, Take,
+};
 
 use super::integrity;
 use crate::call::NOON;
@@ -89,4 +94,44 @@ async fn a_write_whose_future_is_dropped_is_done_all_the_same() {
     // Writes of one process become durable in order.
     assert_eq!(store.sweep(Timestamp(0), 0).await, Ok(0));
     assert!(store.run(id(1)).unwrap().is_some());
+}
+
+#[tokio::test]
+async fn the_key_of_a_run_that_is_open_again_does_not_lapse() {
+    let (_folder, store, ends) = together(vec![run(1, "k")]).await;
+    let Ok(Reserved::Won(lease)) = ends[0] else { panic!("the key was free") };
+    let scope = Key::parse("k").unwrap().scope(&CallerName("local".to_owned()));
+    let life = KeyLife { keep: Duration::from_secs(8), guard: Duration::ZERO };
+    assert!(store.settle(lease, failed(life)).await.unwrap());
+    let found = store.key(scope, NOON).unwrap().unwrap();
+    let attempt = NewAttempt { attempt: 2, plugin: Digest([2; 32]), at: NOON };
+    let take =
+        Take { lease: found.lease, event: Event::Rearmed, owner: PROCESS, at: NOON, attempt: Some(attempt) };
+    let open = store.take(take.clone()).await.unwrap().unwrap();
+    let later = NOON.plus(Duration::from_secs(3600));
+    assert_eq!(store.sweep(later, 100).await, Ok(0), "its run is open");
+    let mut other = run(2, "k");
+    other.attempt.at = later;
+    assert_eq!(store.reserve(other).await, Ok(Reserved::Lost), "one key, one run");
+    // Once the run has ended and its key was swept, nobody goes on with it under that key.
+    assert!(store.settle(open, failed(life)).await.unwrap());
+    assert_eq!(store.sweep(later, 100).await, Ok(1));
+    let lease = store.run(id(1)).unwrap().unwrap().lease;
+    assert_eq!(store.take(Take { lease, ..take }).await, Ok(None));
+}
+
+fn failed(life: KeyLife) -> End {
+    End {
+        event: Event::Failed,
+        state: RunState::Failed,
+        attempt: 1,
+        stored: Stored { ok: false, body: "{}".to_owned() },
+        word: "X".to_owned(),
+        rearms: true,
+        usage: Usage::default(),
+        log: String::new(),
+        outcomes: Vec::new(),
+        life,
+        at: NOON,
+    }
 }

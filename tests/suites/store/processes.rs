@@ -6,7 +6,7 @@ use std::path::Path;
 use airlock::model::id::ProcessId;
 use airlock::model::state::RunState;
 use airlock::store::sqlite::Durability;
-use airlock::store::{Ledger as _, SqliteStore};
+use airlock::store::{Ledger as _, SqliteStore, StoreFailure};
 use airlock_tests::crowd::{Call, Crowd, Task};
 use airlock_tests::guests;
 use airlock_tests::world::{World, keyed};
@@ -82,4 +82,17 @@ async fn locks_of_processes_that_ended_do_not_stay() {
     let _host = world.open().await;
     let locks = std::fs::read_dir(world.state().join("processes")).unwrap().count();
     assert_eq!(locks, 1, "the lock of this process alone");
+}
+
+#[test]
+fn a_process_that_stays_inside_is_waited_for_only_so_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    drop(SqliteStore::open(&state, ProcessId([1; 16]), Durability::Full).unwrap());
+    let gate = std::fs::OpenOptions::new().write(true).open(state.join("write.lock")).unwrap();
+    gate.lock().unwrap();
+    let refused = SqliteStore::open(&state, ProcessId([2; 16]), Durability::Full).unwrap_err();
+    assert_eq!(refused, StoreFailure::Locked(state.join("airlock.db")));
+    gate.unlock().unwrap();
+    assert!(SqliteStore::open(&state, ProcessId([2; 16]), Durability::Full).is_ok());
 }

@@ -32,7 +32,9 @@ pub(super) fn same_action(faults: &mut Faults, fields: &[String], input: &Value)
         if !known.contains(&field.as_str()) {
             let choice = match known.as_slice() {
                 [] => "it has none".to_owned(),
-                known => format!("it has {}", known.iter().take(MOST_TOLD).copied().collect::<Vec<_>>().join(", ")),
+                known => {
+                    format!("it has {}", known.iter().take(MOST_TOLD).copied().collect::<Vec<_>>().join(", "))
+                }
             };
             faults.add(format!(
                 "`same-action` names fields of the input ({choice}), and one is {}",

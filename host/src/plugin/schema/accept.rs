@@ -141,7 +141,10 @@ impl<'s> Walk<'s> {
                     found.push((reference.trim_start_matches('#').to_owned(), target));
                 }
                 None if reference.starts_with('#') => {
-                    self.fault(place, format!("refers to {reference}, which is not there; write `#/$defs/…`"));
+                    self.fault(
+                        place,
+                        format!("refers to {reference}, which is not there; write `#/$defs/…`"),
+                    );
                 }
                 None => self.fault(
                     place,
