@@ -41,6 +41,9 @@ impl Bench {
     }
 }
 
+/// Figures by their names, and what measures them.
+type Part = (&'static [&'static str], fn(&Bench));
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [first, config, url] = arguments.as_slice()
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
     figure::header();
     let runtime = Runtime::new().expect("a runtime starts");
     let bench = Bench { runtime, disk, desk: Desk::start(), quick };
-    let parts: [(&[&str], fn(&Bench)); 5] = [
+    let parts: [Part; 5] = [
         (&["P1"], sandbox::measure),
         (&["P2"], overhead::measure),
         (&["P3", "ceiling"], throughput::measure),
