@@ -302,7 +302,11 @@ async fn a_file_that_may_not_be_read_is_told() {
     if fs::read(&closed).is_ok() {
         return skip("this user may read every file");
     }
-    assert_snapshot!(judged(&world).await, @"");
+    assert_snapshot!(judged(&world).await, @r"
+    WORLD/plugins/closed.wasm
+      - it cannot be read: Permission denied (os error 13)
+      = look at the file and its permissions
+    ");
 }
 
 #[tokio::test(flavor = "multi_thread")]
