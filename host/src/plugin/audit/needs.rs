@@ -3,29 +3,11 @@
 use super::{Faults, MOST_LISTED, listed, repeat, shown, text};
 use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Repeat, SecretNeed};
 use crate::model::origin::{OriginPattern, PathPattern};
+use crate::sandbox::capability::http::{NEVER, OWN};
 use crate::sandbox::wit::types as declared;
 
-/// Headers that the host or the connection has another use for, so that no key goes there.
-const TAKEN: &[&str] = &[
-    "authorization",
-    "connection",
-    "content-length",
-    "content-type",
-    "cookie",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
-/// Methods that make the other side do something else than a request.
-const NEVER: &[&str] = &["CONNECT", "TRACE", "TRACK"];
+/// Headers that have a use of their own, beside those that are the host's to write.
+const TAKEN: &[&str] = &["authorization", "content-length", "content-type", "cookie"];
 
 /// Methods that change nothing, whatever is declared.
 const READING: &[&str] = &["GET", "HEAD"];
@@ -57,6 +39,11 @@ fn read_one(faults: &mut Faults, need: declared::Need) -> Option<Need> {
         }
         declared::Need::KeyValue => Some(Need::KeyValue),
     }
+}
+
+fn has_a_use(header: &str) -> bool {
+    let lower = header.to_ascii_lowercase();
+    OWN.contains(&lower.as_str()) || TAKEN.contains(&lower.as_str())
 }
 
 fn operators_name(faults: &mut Faults, what: &str, name: &str) {
@@ -134,7 +121,7 @@ fn idempotency_header(faults: &mut Faults, repeat: Repeat, header: Option<&str>)
         (Repeat::Keyed, Some(header)) if !is_token(header) => {
             faults.add(format!("`idempotency-header` must be the name of a header, and is {}", shown(header)));
         }
-        (Repeat::Keyed, Some(header)) if TAKEN.contains(&header.to_ascii_lowercase().as_str()) => {
+        (Repeat::Keyed, Some(header)) if has_a_use(header) => {
             faults.add(format!(
                 "`idempotency-header` must be a header of its own, such as Idempotency-Key, and is {}, which has another use",
                 shown(header)

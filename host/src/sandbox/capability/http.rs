@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+pub(crate) use policy::{NEVER, OWN};
 pub use resolve::{Resolve, SystemResolver};
 
 use self::connection::{Connections, Sent};

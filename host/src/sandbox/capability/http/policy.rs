@@ -23,7 +23,7 @@ const URL_BYTES: usize = 8 << 10;
 const TOLD: usize = 256;
 
 /// Headers that are the host's to write: where the request goes, how long it is, and how the connection is used.
-const OWN: &[&str] = &[
+pub(crate) const OWN: &[&str] = &[
     "host",
     "connection",
     "keep-alive",
@@ -48,7 +48,7 @@ const OWN: &[&str] = &[
 ];
 
 /// Methods that make the other side do something else than a request.
-const NEVER: &[&str] = &["CONNECT", "TRACE", "TRACK"];
+pub(crate) const NEVER: &[&str] = &["CONNECT", "TRACE", "TRACK"];
 
 /// A request that may leave.
 #[derive(Debug)]
