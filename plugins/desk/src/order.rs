@@ -108,8 +108,30 @@ fn not_found(message: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use airlock_sdk::ErrorKind;
+    use airlock_sdk::testing::{Answer, Host};
+    use serde_json::json;
 
     use super::*;
+
+    fn desk() -> Host {
+        Host::new().config(DESK_URL, "https://desk.test/").secret(DESK_TOKEN)
+    }
+
+    #[test]
+    fn an_order_is_looked_up_by_its_number_with_the_desks_token() {
+        let found = json!(order("A/1"));
+        let host = desk().answer("GET", "https://desk.test/orders/A%2F1", Answer::json(200, found.clone()));
+        assert_eq!(host.call::<FindOrder>(json!({ "order_id": "A/1", "name": "Li" })).unwrap(), found);
+        assert_eq!(host.requests()[0].header("authorization"), Some("Bearer {{desk_token}}"));
+    }
+
+    #[test]
+    fn several_orders_of_a_name_are_told_and_none_is_chosen() {
+        let answer = Answer::json(200, json!({ "orders": [order("A-1"), order("A-2")] }));
+        let host = desk().answer("GET", "https://desk.test/orders?name=Li%20Wei", answer);
+        let error = host.call::<FindOrder>(json!({ "name": "Li Wei" })).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Ambiguous, "AMBIGUOUS_ORDER"));
+    }
 
     fn order(id: &str) -> Order {
         Order {

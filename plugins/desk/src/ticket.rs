@@ -82,9 +82,31 @@ impl Tool for CreateTicket {
 
 #[cfg(test)]
 mod tests {
+    use airlock_sdk::ErrorKind;
+    use airlock_sdk::testing::{Answer, Host, Lost};
     use serde_json::{from_value, json, to_value};
 
     use super::*;
+
+    /// How opening a ticket ends when the desk answers so.
+    fn opened(answer: Answer) -> Result<serde_json::Value, ToolError> {
+        let host = Host::new().config(DESK_URL, "https://desk.test").secret(DESK_TOKEN);
+        let host = host.answer("POST", "https://desk.test/tickets", answer);
+        host.call::<CreateTicket>(json!({ "order_id": "A-1", "subject": "late", "body": "where is it" }))
+    }
+
+    #[test]
+    fn what_the_desk_answers_says_whether_a_ticket_was_opened() {
+        let ticket = json!({ "ticket_id": "T-1", "url": "https://desk.test/tickets/T-1", "status": "open" });
+        assert_eq!(opened(Answer::json(201, ticket.clone())).unwrap(), ticket);
+        let kind = |answer| opened(answer).unwrap_err().kind();
+        assert_eq!(kind(Answer::new(BUSY, "")), ErrorKind::Transient);
+        assert_eq!(kind(Answer::new(500, "")), ErrorKind::UnknownOutcome);
+        assert_eq!(kind(Answer::lost(Lost::Broken)), ErrorKind::UnknownOutcome);
+        assert_eq!(kind(Answer::lost(Lost::NotSent)), ErrorKind::Transient);
+        let refused = opened(Answer::json(422, json!({ "error": { "code": "NO", "message": "too long" } })));
+        assert_eq!(refused.unwrap_err().message(), "too long");
+    }
 
     #[test]
     fn a_ticket_is_of_normal_priority_unless_it_says_otherwise() {
