@@ -1,7 +1,7 @@
 //! The values that the operator sets for the plugin. A key is readable where the tool declares it.
 
 use crate::ToolError;
-use crate::bindings::reader::airlock::plugin::host;
+use crate::offered::host;
 
 /// The value of a granted key.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bindings::reader::airlock::plugin::types::{self, Cleanup, Need, Repeat, Risk};
+use crate::bindings::reader::airlock::plugin::types::{self, Access, Cleanup, Need, Repeat, Risk};
 use crate::{Answer, Tool, schema};
 
 /// What a tool may do and needs, as one expression.
@@ -85,6 +85,20 @@ impl Declaration {
     #[must_use]
     pub fn config(mut self, key: impl Into<String>) -> Self {
         self.tool.needs.push(Need::Config(key.into()));
+        self
+    }
+
+    /// Adds values that the plugin keeps under keys of its own: [`key_value`](crate::key_value).
+    #[must_use]
+    pub fn key_value(mut self) -> Self {
+        self.tool.needs.push(Need::KeyValue);
+        self
+    }
+
+    /// Adds a folder that the operator lends under this name.
+    #[must_use]
+    pub fn directory(mut self, name: impl Into<String>, access: Access) -> Self {
+        self.tool.needs.push(Need::Directory(types::DirectoryNeed { name: name.into(), access }));
         self
     }
 

@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ToolError;
-use crate::bindings::reader::airlock::plugin::http as host;
+use crate::offered::http as host;
 
 /// A `GET` request.
 pub fn get(url: impl Into<String>) -> Request {

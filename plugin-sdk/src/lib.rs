@@ -86,18 +86,40 @@
 //! message are what the model reads. [`http::Error`] becomes one through `?`. Any other error becomes
 //! `INTERNAL` through `?`: its text goes to the host's log, and the caller sees nothing of it.
 //!
+//! # What is seen
+//!
+//! The caller sees the fields that the output type names. [`Declaration::hidden`] takes some of them out again, of input,
+//! output and the details of errors; [`Declaration::private`] keeps some from logs and lists. Output that is long is cut
+//! by the host, lists at their ends, and kept whole: put first what matters most.
+//!
+//! Pictures and files come in `context.attachments`, and go back with [`Reply::attach`].
+//!
+//! # Tests
+//!
+//! Natively, `testing::Host` stands in for the host: a tool's own tests call it without WebAssembly, with the values, secrets,
+//! folders and answers that the test gives.
+//!
 //! # Plugins that write
 //!
 //! `export!(writer …)` exports `preview` and `rollback` beside the tools: see [`Tool::preview`],
 //! [`Tool::rollback`], [`Tool::fingerprint`] and [`Tool::probe`].
 
 pub mod config;
+pub mod cost;
+pub mod files;
 pub mod http;
+pub mod key_value;
 pub mod log;
+pub mod progress;
+pub mod saved;
 pub mod secrets;
+
+#[cfg(not(target_family = "wasm"))]
+pub mod testing;
 
 mod declaration;
 mod error;
+mod offered;
 mod schema;
 mod tool;
 
@@ -107,7 +129,7 @@ pub mod bindings;
 pub mod export;
 
 pub use bindings::reader::airlock::plugin::types::{
-    Attachment, CallContext as Context, Cleanup, ErrorKind, Repeat, Risk,
+    Access, Attachment, CallContext as Context, Cleanup, ErrorKind, Repeat, Risk,
 };
 pub use bindings::way_back::exports::airlock::plugin::preview::Planned;
 pub use bindings::way_back::exports::airlock::plugin::rollback::{Happened, PastEffect, Undone};

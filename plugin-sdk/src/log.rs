@@ -7,11 +7,11 @@
 //! log::info("ticket created", json!({ "ticket": "T-7" }));
 //! ```
 //!
-//! Natively, in a tool's own tests, they go to standard error.
+//! In a tool's own tests they are kept by `testing::Host`; without one they go to standard error.
 
 use serde_json::Value;
 
-use crate::bindings::reader::airlock::plugin::host::Level;
+use crate::offered::host::{self, Level};
 
 /// What helps to find a fault, and is left out of most logs. `fields` is an object.
 pub fn debug(message: &str, fields: Value) {
@@ -33,12 +33,6 @@ pub fn error(message: &str, fields: Value) {
     write(Level::Error, message, fields);
 }
 
-#[cfg(target_family = "wasm")]
 fn write(level: Level, message: &str, fields: Value) {
-    crate::bindings::reader::airlock::plugin::host::log(level, message, &fields.to_string());
-}
-
-#[cfg(not(target_family = "wasm"))]
-fn write(level: Level, message: &str, fields: Value) {
-    eprintln!("{level:?} {message} {fields}");
+    host::log(level, message, &fields.to_string());
 }

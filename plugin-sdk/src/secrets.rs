@@ -4,7 +4,7 @@
 //! toward the origins that the tool declared and the operator granted.
 
 use crate::ToolError;
-use crate::bindings::reader::airlock::plugin::secrets;
+use crate::offered::secrets;
 
 pub use crate::bindings::reader::airlock::plugin::secrets::Algorithm;
 
