@@ -3,24 +3,32 @@
 pub mod admit;
 pub mod attempt;
 pub mod authorize;
+pub mod awaited;
 pub mod checkpoint;
 pub mod classify;
 pub mod decide;
+pub mod folders;
+pub mod page;
 pub mod parts;
 pub mod recall;
 pub mod recover;
 pub mod reserve;
 pub mod resolve;
+pub mod setting;
 pub mod settle;
 pub mod shape;
 pub mod validate;
 
+pub use crate::sandbox::cancel::Cancel;
+pub use crate::sandbox::capability::progress::{Progress, Step, Steps};
 pub use parts::Parts;
-pub use resolve::Request;
+pub use resolve::{Request, Told};
+pub use setting::Setting;
 
 use std::sync::Arc;
 
-use crate::model::failure::Failure;
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
 use crate::model::reply::Reply;
 
 /// Where a stage leads, when not to the next.
@@ -35,13 +43,12 @@ pub enum Turn {
 }
 
 /// Takes a call through all stages. Nothing that calls a tool goes any other way.
-pub async fn execute(parts: &Arc<Parts>, request: Request) -> Reply {
-    let call = shape::Call::begin(parts, &request);
+pub async fn execute(parts: &Arc<Parts>, request: &Request, call: &shape::Call) -> Reply {
     loop {
-        match stages(parts, &request, &call).await {
-            Ok(finished) => return shape::reply(parts, &call, &finished),
-            Err(Turn::Refuse(failure)) => return shape::refusal(parts, &call, &failure),
-            Err(Turn::Replay(replay)) => return shape::replay(parts, &call, &replay),
+        match stages(parts, request, call).await {
+            Ok(finished) => return shape::reply(parts, call, &finished),
+            Err(Turn::Refuse(failure)) => return shape::refusal(parts, call, &failure),
+            Err(Turn::Replay(replay)) => return shape::replay(parts, call, &replay),
             Err(Turn::Again) => {}
         }
     }
@@ -53,21 +60,40 @@ pub async fn execute(parts: &Arc<Parts>, request: Request) -> Reply {
 /// Why it would not.
 fn possible(parts: &Arc<Parts>, request: &Request) -> Result<(), Failure> {
     let call = shape::Call::begin(parts, request);
-    match resolve::resolve(parts, request, &call).and_then(authorize::authorize) {
+    match resolve::resolve(request, &call).and_then(authorize::authorize) {
         Ok(_) | Err(Turn::Replay(_) | Turn::Again) => Ok(()),
         Err(Turn::Refuse(failure)) => Err(failure),
     }
 }
 
 async fn stages(parts: &Arc<Parts>, request: &Request, call: &shape::Call) -> Result<settle::Finished, Turn> {
-    let resolved = resolve::resolve(parts, request, call)?;
-    let authorized = authorize::authorize(resolved)?;
-    let fresh = recall::recall(parts, authorized).await?;
-    let valid = validate::validate(fresh)?;
-    let admitted = admit::admit(parts, valid).await?;
-    let reserved = reserve::reserve(parts, admitted).await?;
+    let admitted = unless_withdrawn(request, async {
+        let resolved = resolve::resolve(request, call)?;
+        let authorized = authorize::authorize(resolved)?;
+        let fresh = recall::recall(parts, authorized).await?;
+        let valid = validate::validate(fresh).await?;
+        admit::admit(parts, valid).await
+    });
+    let reserved = reserve::reserve(parts, admitted.await?).await?;
+    call.begun(reserved.run());
     let started = checkpoint::start(reserved);
     let tried = attempt::attempt(parts, started).await;
     let classified = classify::classify(tried);
     settle::settle(parts, classified).await
+}
+
+/// Goes through the stages that leave nothing behind, as long as the caller wants the call.
+async fn unless_withdrawn<T>(
+    request: &Request,
+    stages: impl Future<Output = Result<T, Turn>>,
+) -> Result<T, Turn> {
+    let Some(cancel) = &request.cancel else { return stages.await };
+    tokio::select! {
+        biased;
+        () = cancel.asked() => {
+            let text = "the caller withdrew the call; nothing was run";
+            Err(Turn::Refuse(Failure::new(Kind::Transient, code::INTERRUPTED, text)))
+        }
+        done = stages => done,
+    }
 }

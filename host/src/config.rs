@@ -1,24 +1,33 @@
 //! Configuration: `airlock.toml` as written, and as resolved with its defaults applied.
 
 mod bounds;
+mod callers;
+mod diagnose;
+mod directories;
 mod faults;
 mod find;
+pub mod mentions;
 mod read;
 mod resolve;
 pub mod resolved;
+mod secrets;
 mod written;
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+pub use diagnose::Diagnosed;
 pub use faults::{Fault, Faults};
-pub use find::os_user;
-pub use resolved::{AddressRange, Config, Confirm, HttpGrant, PluginGrants, ToolRules};
+pub use find::{foreign, os_user};
+pub use mentions::Mention;
+pub use resolved::{
+    AddressRange, Config, DirectoryAccess, DirectoryGrant, HttpGrant, Pinning, PluginGrants, ToolRules,
+};
 
 use read::{Read as _, Reader};
+use secrets::Secrets;
 use written::Written;
 
 impl Config {
@@ -26,16 +35,22 @@ impl Config {
     /// configuration folder. Secrets are read from the environment.
     ///
     /// # Errors
-    /// Where there is none, or it has faults: all of them.
+    /// Where there is none, somebody else than this user and root can write it, or it has faults: all of them.
     pub fn load(named: Option<&Path>) -> Result<Self, Faults> {
+        Self::from_file(named, Secrets::Needed)
+    }
+
+    /// The same for commands that run no tool: they need no secret, and mask those that are there.
+    ///
+    /// # Errors
+    /// As [`Config::load`] has them, but for secrets that are missing.
+    pub fn load_to_look(named: Option<&Path>) -> Result<Self, Faults> {
+        Self::from_file(named, Secrets::IfThere)
+    }
+
+    fn from_file(named: Option<&Path>, secrets: Secrets) -> Result<Self, Faults> {
         let file = find::find(named)?;
-        let text = std::fs::read_to_string(&file).map_err(|error| {
-            let fault = Fault::new(format!("{} cannot be read: {error}", file.display()));
-            let help = format!("`airlock init --config {}` writes one", file.display());
-            let fault = if error.kind() == ErrorKind::NotFound { fault.help(help) } else { fault };
-            Faults::new(&file, "", vec![fault])
-        })?;
-        Self::parse(&text, &file, &find::variable)
+        Self::read(&find::read(&file)?, &file, &find::variable, secrets)
     }
 
     /// Reads the text of a configuration as if it stood in `file`, with `env` for the environment's variables.
@@ -43,6 +58,28 @@ impl Config {
     /// # Errors
     /// Where it has faults: all of them.
     pub fn parse(text: &str, file: &Path, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Faults> {
+        Self::read(text, file, env, Secrets::Needed)
+    }
+
+    fn read(
+        text: &str,
+        file: &Path,
+        env: &dyn Fn(&str) -> Option<String>,
+        secrets: Secrets,
+    ) -> Result<Self, Faults> {
+        match Self::resolved(text, file, env, secrets) {
+            (Some(config), faults) if faults.is_empty() => Ok(config),
+            (_, faults) => Err(Faults::new(file, text, faults)),
+        }
+    }
+
+    /// What the text says, with defaults in place of what is faulty, and all that is; nothing where it is no TOML.
+    fn resolved(
+        text: &str,
+        file: &Path,
+        env: &dyn Fn(&str) -> Option<String>,
+        secrets: Secrets,
+    ) -> (Option<Self>, Vec<Fault>) {
         let (table, broken) = DeTable::parse_recoverable(text);
         if !broken.is_empty() {
             let faults = broken.iter().map(|error| Fault {
@@ -50,14 +87,14 @@ impl Config {
                 span: error.span(),
                 ..Fault::new(format!("the file is no TOML: {}", error.message()))
             });
-            return Err(Faults::new(file, text, faults.collect()));
+            return (None, faults.collect());
         }
         let mut reader = Reader::default();
         let whole = Spanned::new(table.span(), DeValue::Table(table.into_inner()));
         let written = Written::read(&whole, &mut reader).unwrap_or_default();
         let mut faults = reader.faults;
-        let config = resolve::resolve(written, file, env, &mut faults);
-        if faults.is_empty() { Ok(config) } else { Err(Faults::new(file, text, faults)) }
+        let config = resolve::resolve(written, text, file, env, secrets, &mut faults);
+        (Some(config), faults)
     }
 
     /// The reference file: every setting that exists, with its default, commented out.

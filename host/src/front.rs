@@ -1,3 +1,4 @@
 //! Doors: everything through which somebody asks for something.
 
 pub mod cli;
+pub mod mcp;

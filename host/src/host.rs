@@ -1,37 +1,59 @@
 //! The one facade: from a configuration to parts that work together, and what every door calls.
 
+mod beside;
+mod doctor;
+mod past;
+mod reload;
+mod under_way;
+
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::call::Request;
 pub use crate::call::decide::Decision;
-use crate::call::{self, Parts, decide, recover, resolve};
+pub use crate::call::{Cancel, Progress, Request, Step, Steps, Told};
+pub use doctor::{Found, Health, examine as doctor};
+pub use reload::Changes;
+use reload::Reload;
+use under_way::UnderWay;
+
+pub use crate::call::shape::private::Look;
+use crate::call::{self, Parts, Setting, authorize, awaited, decide, recover, resolve, shape};
 pub use crate::config::{Config, Faults, os_user};
+use crate::model::caller::Asker;
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
-use crate::model::id::{CallerName, ProcessId, RunId, ToolName};
+use crate::model::id::{CallerName, ProcessId, SceneName, ToolName, UserName};
 use crate::model::manifest::Tool;
 use crate::model::reply::Reply;
-use crate::model::run::{Record, Summary};
 use crate::model::secret::Mask;
 use crate::model::state::RunState;
-pub use crate::plugin::PluginFault;
-use crate::plugin::{Entry, load};
+pub use crate::plugin::audit::doubts::Explanation;
+pub use crate::plugin::check::Checked;
+pub use crate::plugin::compile::{COMMAND as COMPILE, serve as compile};
+pub use crate::plugin::granted::{Beside, Granted};
+use crate::plugin::schema::{Shaping, advertised};
+pub use crate::plugin::{Doubts, Loading, PluginFault, Waiting};
+use crate::plugin::{Entry, Loader, Registry, mentions};
 use crate::sandbox::Engine;
 use crate::sandbox::capability::http::{Egress, Resolve, SystemResolver};
 use crate::store::sqlite::Durability;
 use crate::store::{SqliteStore, Store, StoreFailure};
 
-/// How often keys whose time is over are removed, and how many at a time.
+/// How often keys and payloads whose time is over are removed, and how many at a time: calls wait for no more.
 const SWEEP: Duration = Duration::from_secs(3600);
 const SWEEP_AT_ONCE: u32 = 500;
+
+/// This very program, whatever lies under its name by now.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// A host, open. Clones are the same host.
 #[derive(Clone, Debug)]
 pub struct Host {
     parts: Arc<Parts>,
+    reload: Arc<Reload>,
 }
 
 /// What can be put in place of the system's own, as tests do.
@@ -42,6 +64,8 @@ pub struct Seams {
     pub resolver: Arc<dyn Resolve>,
     /// What outlives the process.
     pub store: Arc<dyn Store>,
+    /// The program that compiles plugins: `airlock`, which is called again for each.
+    pub compiler: PathBuf,
 }
 
 impl fmt::Debug for Seams {
@@ -91,6 +115,7 @@ impl Seams {
             clock: Arc::new(SystemClock::start()),
             resolver: Arc::new(SystemResolver),
             store: Arc::new(store),
+            compiler: PathBuf::from(THIS_PROGRAM),
         })
     }
 }
@@ -102,10 +127,31 @@ pub struct ToolView {
     pub name: ToolName,
     /// What it declares.
     pub tool: Tool,
+    /// What its output is, once it is shaped: looser than what the tool declares, where that can be broken.
+    pub output: Option<serde_json::Value>,
     /// The version of its plugin.
     pub plugin_version: String,
     /// Whether a person must say yes to a call.
     pub confirm: bool,
+    /// What the operator calls it over MCP, where it is not `plugin__tool`.
+    pub mcp_name: Option<String>,
+}
+
+/// What the operator decided and which tools there are, at one moment.
+#[derive(Debug, Clone)]
+pub struct Edition(Arc<Setting>);
+
+impl Edition {
+    /// How long a caller waits.
+    pub fn wait(&self) -> Duration {
+        self.0.config.limits.wait
+    }
+}
+
+impl PartialEq for Edition {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Host {
@@ -124,7 +170,7 @@ impl Host {
     /// # Errors
     /// Where the sandbox cannot be set up, or the store cannot be read.
     pub async fn with(config: Config, seams: Seams) -> Result<Self, OpenFailure> {
-        let Seams { clock, resolver, store } = seams;
+        let Seams { clock, resolver, store, compiler } = seams;
         let runtime = tokio::runtime::Handle::current();
         let engine = Engine::start(&config.limits, &runtime)
             .map_err(|error| OpenFailure::Engine(format!("{error:#}")))?;
@@ -138,79 +184,101 @@ impl Host {
             config.roots.clone(),
             Mask::of(&config.secrets),
         );
-        let parts = Arc::new(Parts::new(config, engine, store, clock, egress));
+        let mask = Mask::of(&config.secrets);
+        let engine = Arc::new(engine);
+        let loader =
+            Loader::new(Arc::clone(&engine), &config.state, &store.secret(), compiler, Arc::clone(&clock));
+        let reload = Reload::new(loader, &config);
+        let setting = Setting { config, registry: Registry::default(), mask, faults: Vec::new(), egress };
+        let parts = Arc::new(Parts::new(setting, engine, store, clock));
         recover::close_all(&parts).await.map_err(OpenFailure::Store)?;
         sweep(&parts);
-        Ok(Self { parts })
+        Ok(Self { parts, reload: Arc::new(reload) })
     }
 
-    /// Loads the plugins, once; whoever comes while they are being loaded waits.
-    pub async fn load(&self) {
-        self.parts.registry.get_or_init(|| load::load(&self.parts.engine, &self.parts.config)).await;
-    }
-
-    /// The tools that are there for a caller, in the order of their names; none before [`Host::load`].
+    /// The tools that are there for a caller in a scene, in the order of their names; none before [`Host::load`].
     ///
     /// # Errors
-    /// Where the configuration knows no such caller.
-    pub fn tools(&self, caller: &CallerName) -> Result<Vec<ToolView>, Failure> {
-        let caller = resolve::caller(&self.parts, caller)?;
-        Ok(resolve::seen(&self.parts, caller).map(|entry| view(entry)).collect())
+    /// Where the configuration knows no such caller, or no such scene of it.
+    pub fn tools(&self, caller: &CallerName, scene: Option<&SceneName>) -> Result<Vec<ToolView>, Failure> {
+        let setting = self.parts.setting();
+        let asker = resolve::asker(&setting, caller, None, scene)?;
+        Ok(resolve::seen(&setting, &asker).map(|entry| view(&setting, &asker, entry)).collect())
     }
 
-    /// One of the tools that are there for a caller.
+    /// What the configuration names and no plugin has, once plugins are loaded: a host that has such does not serve.
+    pub fn missing(&self) -> Option<Faults> {
+        let setting = self.parts.setting();
+        mentions::missing(&setting.config, &setting.registry)
+    }
+
+    /// What holds now: it differs as soon as a tool may.
+    pub fn edition(&self) -> Edition {
+        Edition(self.parts.setting())
+    }
+
+    /// One of the tools that are there for a caller in a scene.
     ///
     /// # Errors
-    /// Where the configuration knows no such caller, or the tool is not there; the closest names are told.
-    pub fn tool(&self, caller: &CallerName, name: &str) -> Result<ToolView, Failure> {
-        let caller = resolve::caller(&self.parts, caller)?;
-        resolve::tool(&self.parts, caller, name).map(|entry| view(entry))
-    }
-
-    /// Why files of the plugin folder are not among the plugins; none before [`Host::load`].
-    pub fn faults(&self) -> &[PluginFault] {
-        self.parts.registry.get().map_or(&[], |registry| registry.faults())
+    /// Where the configuration knows no such caller or scene, or the tool is not there; the closest names are told.
+    pub fn tool(
+        &self,
+        caller: &CallerName,
+        scene: Option<&SceneName>,
+        name: &str,
+    ) -> Result<ToolView, Failure> {
+        let setting = self.parts.setting();
+        let asker = resolve::asker(&setting, caller, None, scene)?;
+        resolve::tool(&setting, &asker, name).map(|entry| view(&setting, &asker, entry))
     }
 
     /// Calls a tool. The call goes on when the future is dropped; its key then gives the result.
     pub async fn call(&self, request: Request) -> Reply {
-        self.load().await;
-        let parts = Arc::clone(&self.parts);
-        match tokio::spawn(async move { call::execute(&parts, request).await }).await {
+        self.start(request).await.1.await
+    }
+
+    /// Calls a tool, and answers `STILL_RUNNING` with the run where that takes longer than a caller waits; the call
+    /// goes on.
+    pub async fn call_within(&self, request: Request) -> Reply {
+        let (call, mut running) = self.start(request).await;
+        let wait = call.setting().config.limits.wait;
+        match tokio::time::timeout(wait, &mut running).await {
             Ok(reply) => reply,
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => tokio::select! {
+                biased;
+                reply = running => reply,
+                reply = awaited::waiting(&self.parts, &call) => reply,
+            },
         }
     }
 
-    /// The latest runs, of one state where one is given.
-    ///
-    /// # Errors
-    /// Where the store cannot be read.
-    pub fn runs(&self, limit: u32) -> Result<Vec<Summary>, Failure> {
-        let all = (RunId::from_bytes([0; 16]), RunId::from_bytes([0xff; 16]));
-        self.parts.store.runs(all, limit).map_err(|failure| decide::refusal(&failure))
+    /// The result of a run that this caller asked for, for this user. Where it is still running it is waited for: so long, and never longer
+    /// than a caller waits.
+    pub async fn result(
+        &self,
+        caller: &CallerName,
+        user: Option<&UserName>,
+        run: &str,
+        wait: Option<Duration>,
+    ) -> Reply {
+        let most = self.edition().wait();
+        awaited::awaited(&self.parts, caller, user, run, wait.map_or(most, |wait| wait.min(most))).await
     }
 
-    /// One run in full, by its id or a beginning of it that no other run shares.
-    ///
-    /// # Errors
-    /// Where there is none, or more than one.
-    pub fn run(&self, id: &str) -> Result<Record, Failure> {
-        let wrong = |text: String| Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text);
-        let range =
-            RunId::beginning(id).ok_or_else(|| wrong(format!("{}: {id}", crate::model::id::NotAnId)))?;
-        let found = self.parts.store.runs(range, 4).map_err(|failure| decide::refusal(&failure))?;
-        match found.as_slice() {
-            [] => Err(wrong(format!("there is no such run; `airlock runs` lists them: {id}"))),
-            [one] => {
-                let record = self.parts.store.run(one.run).map_err(|failure| decide::refusal(&failure))?;
-                record.ok_or_else(|| wrong(format!("there is no such run: {id}")))
-            }
-            several => {
-                let ids: Vec<String> = several.iter().map(|summary| summary.run.to_string()).collect();
-                Err(wrong(format!("several runs begin so; give more of the id: {}", ids.join(", "))))
-            }
-        }
+    async fn start(
+        &self,
+        request: Request,
+    ) -> (Arc<shape::Call>, UnderWay<impl Future<Output = Reply> + Send + 'static>) {
+        self.load().await;
+        let (parts, under_way) = (Arc::clone(&self.parts), self.parts.enter());
+        let call = Arc::new(shape::Call::begin(&parts, &request));
+        let within = Arc::clone(&call);
+        let running = UnderWay::new(async move {
+            let reply = call::execute(&parts, &request, &within).await;
+            drop(under_way);
+            reply
+        });
+        (call, running)
     }
 
     /// Settles a suspended run by a person's word.
@@ -219,7 +287,7 @@ impl Host {
     /// Where the run does not wait for a decision, or not for this one.
     pub async fn decide(&self, run: &str, decision: Decision, person: &str) -> Result<Reply, Failure> {
         self.load().await;
-        let record = self.run(run)?;
+        let record = self.record(run)?;
         if matches!(record.summary.state, RunState::Running) && self.parts.drives(record.summary.run) {
             let text = format!("the run {} is still running", record.summary.run);
             return Err(Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text));
@@ -227,28 +295,41 @@ impl Host {
         decide::decide(&self.parts, &record, decision, person).await
     }
 
+    /// Waits until no call is under way, at most so long.
+    pub async fn quiet(&self, most: Duration) {
+        let _ = tokio::time::timeout(most, self.parts.quiet()).await;
+    }
+
     /// Waits until what was submitted to the store is written.
     pub async fn close(self) {
         // Writes of one process become durable in order: when this one is, so are those before it.
-        let _ = self.parts.store.sweep(self.parts.clock.now(), 0).await;
+        let _ = self.parts.store.sweep(self.parts.clock.now(), Duration::MAX, 0).await;
     }
 }
 
-fn view(entry: &Entry) -> ToolView {
+fn view(setting: &Setting, asker: &Asker, entry: &Entry) -> ToolView {
+    let shaping = Shaping {
+        hidden: &entry.tool.unshown.hidden,
+        mask: &setting.mask,
+        reply: usize::try_from(setting.config.limits.reply).unwrap_or(usize::MAX),
+    };
     ToolView {
         name: entry.name.clone(),
+        output: entry.tool.output_schema.as_ref().map(|schema| advertised(schema, shaping)),
         tool: entry.tool.clone(),
         plugin_version: entry.version.clone(),
-        confirm: entry.confirm,
+        confirm: authorize::confirm(asker, entry),
+        mcp_name: setting.config.mcp_names.get(&entry.name).cloned(),
     }
 }
 
-/// Removes keys whose time is over, now and from time to time, for as long as the host lives.
+/// Removes keys and payloads whose time is over, now and from time to time, for as long as the host lives.
 fn sweep(parts: &Arc<Parts>) {
     let parts = Arc::downgrade(parts);
     tokio::spawn(async move {
         while let Some(parts) = parts.upgrade() {
-            while matches!(parts.store.sweep(parts.clock.now(), SWEEP_AT_ONCE).await, Ok(SWEEP_AT_ONCE)) {}
+            let payloads = parts.setting().config.limits.payloads;
+            while matches!(parts.store.sweep(parts.clock.now(), payloads, SWEEP_AT_ONCE).await, Ok(1..)) {}
             drop(parts);
             tokio::time::sleep(SWEEP).await;
         }

@@ -1,6 +1,8 @@
 //! Where guests run: one engine, fresh instances that hold one tool's grants, and every effect carried out by the host.
 
+mod answer;
 pub mod attempt;
+pub mod cancel;
 pub mod capability;
 pub mod engine;
 pub mod grants;
@@ -9,6 +11,7 @@ mod inert;
 mod limiter;
 mod link;
 pub mod logbook;
+mod lookout;
 pub mod threads;
 mod traps;
 pub mod wit;

@@ -15,14 +15,18 @@ use futures::future::BoxFuture;
 pub use failure::StoreFailure;
 pub use sqlite::SqliteStore;
 
+use crate::model::attachment::Attachment;
+use crate::model::change::{Change, Recorded};
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
-use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId};
+use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
 use crate::model::key::{Key, Known};
 use crate::model::manifest::Repeat;
+use crate::model::pointer::Unshown;
 use crate::model::reply::{Stored, Usage};
 use crate::model::run::{Lease, Record, Summary};
-use crate::model::state::{Event, RunState};
+use crate::model::staged::Staged;
+use crate::model::state::{Event, RunState, Standing};
 
 /// A write under way: ready once it is durable.
 pub type Pending<T> = BoxFuture<'static, Result<T, StoreFailure>>;
@@ -38,11 +42,15 @@ pub trait Journal: Send + Sync {
     /// Takes a run whose lease still has this number, and where asked begins its next attempt.
     fn take(&self, take: Take) -> Pending<Option<Lease>>;
 
-    /// Writes down that an effect is about to be; `false` where the lease is lost.
-    fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool>;
+    /// Writes down that an effect is about to be, with what it is to change below a lent folder; `false` where the lease
+    /// is lost.
+    fn intend(&self, lease: Lease, effect: Effect, change: Option<Change>, at: Timestamp) -> Pending<bool>;
 
     /// Writes down what became of an effect, whoever holds the run by now.
     fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()>;
+
+    /// Writes down what the next attempt of a run is to find; `false` where the lease is lost.
+    fn save(&self, lease: Lease, saved: Vec<u8>) -> Pending<bool>;
 
     /// Ends the run's attempt, step and state; `false` where the lease is lost.
     fn settle(&self, lease: Lease, end: End) -> Pending<bool>;
@@ -50,8 +58,9 @@ pub trait Journal: Send + Sync {
     /// Ends a suspended run by a person's word; `false` where it has moved on since it was looked at.
     fn decide(&self, decided: Decided) -> Pending<bool>;
 
-    /// Removes keys whose time is over, at most this many; gives how many went.
-    fn sweep(&self, at: Timestamp, most: u32) -> Pending<u32>;
+    /// Removes keys whose time is over, and what was said in runs that ended longer ago than this and whose key is
+    /// over: input, result and logs, of which hashes stay. At most this many in one go; gives how many went.
+    fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32>;
 }
 
 /// What calls and people read.
@@ -68,17 +77,70 @@ pub trait Ledger: Send + Sync {
     /// Where the store cannot be read.
     fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure>;
 
-    /// Runs whose ids lie in the range, ends included; at most this many, the latest first.
+    /// Runs whose ids lie in the range, ends included, and that stand so; at most this many, the latest first.
     ///
     /// # Errors
     /// Where the store cannot be read.
-    fn runs(&self, range: (RunId, RunId), most: u32) -> Result<Vec<Summary>, StoreFailure>;
+    fn runs(
+        &self,
+        range: (RunId, RunId),
+        standing: Option<Standing>,
+        most: u32,
+    ) -> Result<Vec<Summary>, StoreFailure>;
 
     /// Runs that are under way in processes other than this one.
     ///
     /// # Errors
     /// Where the store cannot be read.
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure>;
+
+    /// What is kept beside the result of a run.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn kept(&self, run: RunId) -> Result<Kept, StoreFailure>;
+
+    /// What came beside the input of a run.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn brought(&self, run: RunId) -> Result<Vec<Attachment>, StoreFailure>;
+
+    /// What the effects of a run changed below lent folders, in their order, as far as it can still be put back.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn changes(&self, run: RunId) -> Result<Vec<Recorded>, StoreFailure>;
+
+    /// How many bytes are kept of what lay there before.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn contents(&self, run: RunId) -> Result<u64, StoreFailure>;
+
+    /// What a plugin keeps under a key of its own.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn value(&self, plugin: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFailure>;
+
+    /// A plugin's own keys that begin so, in order: at most this many, those after one of them where it is given.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn value_keys(
+        &self,
+        plugin: &str,
+        prefix: &str,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<String>, StoreFailure>;
+
+    /// How much a plugin keeps, in all and under this key.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn room(&self, plugin: &str, key: &str) -> Result<Room, StoreFailure>;
 
     /// The secret under which keys, seeds and placeholders are made.
     fn secret(&self) -> [u8; 32];
@@ -104,6 +166,8 @@ pub struct NewRun {
     pub key: Option<Key>,
     /// Who asks.
     pub caller: CallerName,
+    /// For whom, where the caller says so.
+    pub user: Option<UserName>,
     /// For what.
     pub tool: ToolName,
     /// What makes it this action.
@@ -112,6 +176,10 @@ pub struct NewRun {
     pub repeat: Repeat,
     /// The input as it was received.
     pub input: String,
+    /// What came beside it.
+    pub attachments: Vec<Attachment>,
+    /// What is not to be seen of input and result.
+    pub unshown: Unshown,
     /// The trace that it belongs to.
     pub trace: TraceId,
     /// The process that will drive it.
@@ -181,6 +249,8 @@ pub struct End {
     pub attempt: u32,
     /// The result.
     pub stored: Stored,
+    /// What is kept beside it.
+    pub kept: Kept,
     /// `ok` or the code.
     pub word: String,
     /// Whether the key, given again, runs it again.
@@ -191,10 +261,32 @@ pub struct End {
     pub log: String,
     /// What became of effects, again, so that the end never knows more than the journal.
     pub outcomes: Vec<Outcome>,
+    /// What the attempt set aside.
+    pub staged: Staged,
     /// How long the key is kept.
     pub life: KeyLife,
     /// When.
     pub at: Timestamp,
+}
+
+/// What is kept beside a result and not part of it, secrets masked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The whole of a result that was trimmed.
+    pub whole: Option<String>,
+    /// The output, or the details of an error, as the tool gave it, where not all of it is shown.
+    pub output: Option<String>,
+    /// What goes beside the output.
+    pub attachments: Vec<Attachment>,
+}
+
+/// How much a plugin keeps under keys of its own, in bytes of keys and values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Under all of them.
+    pub all: u64,
+    /// Under the one that was asked for.
+    pub entry: u64,
 }
 
 /// How long a key is kept, from the end of its run.
@@ -219,6 +311,8 @@ pub struct Decided {
     pub open_effects: EffectState,
     /// The result from now on.
     pub stored: Stored,
+    /// What is kept beside it.
+    pub kept: Kept,
     /// `ok` or the code.
     pub word: String,
     /// Whether the key, given again, runs it again.

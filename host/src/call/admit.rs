@@ -11,6 +11,7 @@ use super::{Parts, Turn};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::limits::Limits;
+use crate::sandbox::Prepared;
 
 /// When asking again makes sense, once the queue is full.
 const COME_BACK: Duration = Duration::from_secs(1);
@@ -20,6 +21,7 @@ const COME_BACK: Duration = Duration::from_secs(1);
 pub struct Admitted {
     valid: Valid,
     place: Place,
+    prepared: Prepared,
 }
 
 impl Admitted {
@@ -29,26 +31,29 @@ impl Admitted {
     }
 
     /// Gives the parts on to the stage that starts.
-    pub(super) fn into_parts(self) -> (Valid, Place) {
-        (self.valid, self.place)
+    pub(super) fn into_parts(self) -> (Valid, Place, Prepared) {
+        (self.valid, self.place, self.prepared)
     }
 }
 
 /// Waits for a place, in turn among callers.
 pub(super) async fn admit(parts: &Parts, valid: Valid) -> Result<Admitted, Turn> {
     let resolved = valid.fresh().authorized().resolved();
-    let want = Want { plugin: resolved.tool().name.plugin.clone(), caller: resolved.caller().name.0.clone() };
+    let want =
+        Want { plugin: resolved.tool().name.plugin.clone(), caller: resolved.asker().caller().0.clone() };
     let overloaded =
         |text: String| Turn::Refuse(Failure::new(Kind::Throttled, code::OVERLOADED, text).after(COME_BACK));
+    let wait = resolved.setting().config.limits.wait;
+    let prepared = resolved.tool().code.prepared().await;
+    let prepared = prepared.map_err(|text| Turn::Refuse(Failure::internal(text)))?;
     match parts.places.ask(want) {
-        Asked::Granted(place) => Ok(Admitted { valid, place }),
+        Asked::Granted(place) => Ok(Admitted { valid, place, prepared }),
         Asked::Full(waiting) => {
             Err(overloaded(format!("every place is taken and {waiting} calls wait already; nothing was run")))
         }
-        Asked::Queued(turn) => match tokio::time::timeout(parts.config.limits.wait, turn).await {
-            Ok(Ok(place)) => Ok(Admitted { valid, place }),
+        Asked::Queued(turn) => match tokio::time::timeout(wait, turn).await {
+            Ok(Ok(place)) => Ok(Admitted { valid, place, prepared }),
             Ok(Err(_)) | Err(_) => {
-                let wait = parts.config.limits.wait;
                 Err(overloaded(format!("no place became free within {wait:?}; nothing was run")))
             }
         },

@@ -2,21 +2,26 @@
 
 use std::sync::Arc;
 
-use super::Parts;
 use super::checkpoint::Started;
 use super::parts::Driven;
-use super::reserve::{Held, Hold};
+use super::reserve::{Earlier, Held, Hold};
 use super::validate::Valid;
+use super::{Parts, folders};
+use crate::model::attachment::{self, is_media_type};
+use crate::model::canonical::repeated;
 use crate::model::classify::Ended;
 use crate::model::clock::Timestamp;
 use crate::model::effect::Effect;
-use crate::model::id::RunId;
-use crate::model::reply::Usage;
+use crate::model::limits::{Limit, Limits};
+use crate::model::reply::{Output, Usage};
 use crate::model::run::Lease;
+use crate::model::staged::Staged;
 use crate::plugin::Entry;
+use crate::sandbox::Prepared;
 use crate::sandbox::attempt::{Attempt, Context, Sitting};
 use crate::sandbox::capability::effects::Effects;
 use crate::sandbox::capability::secrets::{derived, derived_bytes};
+use crate::sandbox::capability::staging::{Bounds, Staging};
 use crate::sandbox::logbook::Logbook;
 use crate::sandbox::threads::Group;
 use crate::store::Outcome;
@@ -38,6 +43,7 @@ pub(super) struct Ran {
     pub(super) log: Logbook,
     pub(super) effects: Vec<Effect>,
     pub(super) outcomes: Vec<Outcome>,
+    pub(super) staged: Staged,
     pub(super) driven: Driven,
 }
 
@@ -50,29 +56,57 @@ impl Tried {
 
 /// Runs the attempt. The place is given back when the guest has ended; its effects are waited for all the same.
 pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
-    let Held { valid, place, hold, attempt, earlier, sitting, driven } = started.into_held();
-    let entry = Arc::clone(valid.fresh().authorized().resolved().tool());
-    let log = Logbook::new(parts.config.limits.log);
-    let effects = journal(parts, &hold, attempt, earlier);
+    let Held { valid, place, prepared, hold, attempt, earlier, sitting, driven } = started.into_held();
+    let resolved = valid.fresh().authorized().resolved();
+    let entry = Arc::clone(resolved.tool());
+    let limits = &resolved.setting().config.limits;
+    let log = Logbook::new(limits.log);
+    resolved.told().into_iter().for_each(|line| log.host(line));
+    let Earlier { effects, saved, cost } = earlier;
+    let effects = journal(parts, &hold, attempt, effects, limits.requests);
+    let staging = staging(parts, &entry, &effects, limits.key_value, cost);
     let clock = parts.clock.steady();
-    let prepared = prepare(parts, &valid, &entry, hold.run(), attempt, sitting, &effects, &log);
+    let prepared = prepare(parts, &valid, &entry, prepared, saved, sitting, &effects, &staging, &log);
     let finished = parts.engine.attempt(prepared).await;
     drop(place);
     // A guest whose time is over may still be in its last slice: nothing that it begins now is let through.
     effects.close().await;
-    let ended = checked(&entry, effects.stopped().unwrap_or(finished.ended)).await;
-    let usage = Usage { time: parts.clock.steady().saturating_sub(clock), ..finished.usage };
-    let (all, outcomes) = (effects.all(), effects.outcomes());
-    Tried { ran: Ran { valid, hold, attempt, ended, usage, log, effects: all, outcomes, driven } }
+    let brought = attachment::size(resolved.attachments());
+    let ended = beside(effects.stopped().unwrap_or(finished.ended), brought, limits);
+    let ended = checked(&entry, ended).await;
+    let time = parts.clock.steady().saturating_sub(clock);
+    let staged = staging.close();
+    let cost = cost + staged.costs.iter().map(|cost| cost.micros).sum::<u64>();
+    let usage = Usage { time, effects: effects.requests(), cost, ..finished.usage };
+    let (mut all, mut outcomes) = (effects.all(), effects.outcomes());
+    if !matches!(ended, Ended::Replied(_)) {
+        let granted = resolved.setting().config.grants.get(&entry.name.plugin);
+        match folders::put_back(parts, effects.lease().run, granted, &mut all, &log).await {
+            Ok(put_back) => outcomes.extend(put_back),
+            Err(failure) => log.host(&format!("could not put back what was changed in folders: {failure}")),
+        }
+    }
+    Tried { ran: Ran { valid, hold, attempt, ended, usage, log, effects: all, outcomes, staged, driven } }
 }
 
-fn journal(parts: &Parts, hold: &Hold, attempt: u32, earlier: Vec<Effect>) -> Arc<Effects> {
+fn journal(parts: &Parts, hold: &Hold, attempt: u32, earlier: Vec<Effect>, requests: u64) -> Arc<Effects> {
     let lease = match hold {
         Hold::Leased(lease) => *lease,
         // A run that is not written yet has no lease; what it reads needs none.
         Hold::Unwritten(new) => Lease { run: new.run, number: 0 },
     };
-    Effects::new(lease, attempt, parts.store.secret(), earlier, parts.config.limits.requests)
+    Effects::new(lease, attempt, parts.store.secret(), earlier, requests)
+}
+
+fn staging(parts: &Parts, entry: &Entry, effects: &Effects, room: u64, spent: u64) -> Arc<Staging> {
+    let bounds = Bounds {
+        attempt: effects.attempt(),
+        plugin: entry.name.plugin.clone(),
+        room,
+        spent,
+        cost: entry.tool.cost_micros,
+    };
+    Staging::new(Arc::clone(&parts.store), effects.lease(), bounds)
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is one fact of the attempt, told once")]
@@ -80,49 +114,78 @@ fn prepare(
     parts: &Parts,
     valid: &Valid,
     entry: &Entry,
-    run: RunId,
-    attempt: u32,
+    prepared: Prepared,
+    saved: Option<Vec<u8>>,
     start: Timestamp,
     effects: &Arc<Effects>,
+    staging: &Arc<Staging>,
     log: &Logbook,
 ) -> Attempt {
+    let run = effects.lease().run;
     let resolved = valid.fresh().authorized().resolved();
     let secret = parts.store.secret();
-    let mut limits = parts.config.limits.clone();
-    limits.attempt = entry.attempt;
     Attempt {
-        prepared: entry.prepared.clone(),
+        prepared,
         tool: entry.tool.name.clone(),
         grants: Arc::clone(&entry.grants),
         input: valid.input().to_owned(),
         context: Context {
             run: run.to_string(),
-            attempt,
+            attempt: effects.attempt(),
             key: derived(&secret, &[b"call", &run.bytes()]),
-            caller: resolved.caller().name.0.clone(),
+            caller: resolved.asker().caller().0.clone(),
+            user: resolved.asker().user().map(ToString::to_string),
             trace: resolved.trace().0.clone(),
+            saved,
+            attachments: resolved.attachments().to_vec(),
         },
         effects: Arc::clone(effects),
-        egress: parts.egress.clone(),
+        staging: Arc::clone(staging),
+        egress: resolved.setting().egress.clone(),
+        files: parts.files.clone(),
         sitting: entry
             .grants
             .keyed()
             .then(|| Sitting { seed: derived_bytes(&secret, &[b"seed", &run.bytes()]), start }),
-        group: Group::of(&entry.name.plugin, &resolved.caller().name.0),
+        group: Group::of(&entry.name.plugin, &resolved.asker().caller().0),
         log: log.clone(),
-        limits,
+        limits: resolved.setting().config.limits.clone(),
+        time: entry.attempt.clone(),
+        cancel: resolved.cancel().cloned(),
+        progress: resolved.progress().map(|progress| progress.masked(&resolved.setting().mask)),
     }
 }
 
-/// Output beyond this is checked away from the threads that serve: a schema may make that long.
-const LONG: usize = 16 << 10;
+/// Looks at what a guest gave beside its output.
+fn beside(ended: Ended, brought: u64, limits: &Limits) -> Ended {
+    let Ended::Replied(Output { attachments, .. }) = &ended else { return ended };
+    if attachments.len() > attachment::MOST {
+        let count = attachments.len();
+        return Ended::BadOutput(format!(
+            "a tool gives at most {} attachments, not {count}",
+            attachment::MOST
+        ));
+    }
+    if let Some(wrong) = attachments.iter().find(|one| !is_media_type(&one.media_type)) {
+        let named = wrong.media_type.escape_debug();
+        return Ended::BadOutput(format!("an attachment is of no media type such as image/png: {named}"));
+    }
+    if attachment::size(attachments).saturating_add(brought) > limits.attachments {
+        return Ended::Limit(Limit::Attachments(limits.attachments));
+    }
+    ended
+}
+
+/// Output beyond this is read away from the threads that serve, and so is what its schema makes long to check.
+pub(super) const LONG: usize = 16 << 10;
 
 async fn checked(entry: &Arc<Entry>, ended: Ended) -> Ended {
-    let long = matches!(&ended, Ended::Replied(text) if text.len() > LONG);
+    let quick = |bytes| bytes <= LONG && entry.output.as_ref().is_none_or(|schema| schema.is_quick(bytes));
+    let long = matches!(&ended, Ended::Replied(output) if !quick(output.data.len()));
     if !long {
         return check_output(entry, ended);
     }
-    let (owned, patience) = (Arc::clone(entry), entry.attempt);
+    let (owned, patience) = (Arc::clone(entry), entry.attempt.time);
     let checking = tokio::task::spawn_blocking(move || check_output(&owned, ended));
     match tokio::time::timeout(patience, checking).await {
         Ok(Ok(ended)) => ended,
@@ -132,12 +195,15 @@ async fn checked(entry: &Arc<Entry>, ended: Ended) -> Ended {
 }
 
 fn check_output(entry: &Entry, ended: Ended) -> Ended {
-    let Ended::Replied(text) = &ended else { return ended };
+    let Ended::Replied(Output { data: text, .. }) = &ended else { return ended };
     let value: serde_json::Value = match serde_json::from_str(text) {
         Ok(value @ serde_json::Value::Object(_)) => value,
         Ok(_) => return Ended::BadOutput("the output is no JSON object".to_owned()),
         Err(error) => return Ended::BadOutput(format!("the output is no JSON: {error}")),
     };
+    if let Some(fault) = repeated(text).first() {
+        return Ended::BadOutput(format!("the output is no clean JSON: {fault}"));
+    }
     match entry.output.as_ref().map(|schema| schema.check_output(&value)) {
         None | Some(Ok(())) => ended,
         Some(Err(faults)) => {

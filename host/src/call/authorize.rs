@@ -2,8 +2,10 @@
 
 use super::Turn;
 use super::resolve::Resolved;
+use crate::model::caller::{Asker, Confirm, Lacking};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
+use crate::plugin::Entry;
 
 /// A call that the caller may make.
 #[derive(Debug)]
@@ -21,18 +23,25 @@ impl Authorized {
 /// Checks permissions and who must say yes.
 pub(super) fn authorize(resolved: Resolved) -> Result<Authorized, Turn> {
     let entry = resolved.tool();
-    let lacking = resolved.caller().lacks(&entry.tool.permissions);
-    if !lacking.is_empty() {
+    if let Some(Lacking { who, permissions }) = resolved.asker().lacks(&entry.tool.permissions) {
         let text =
-            format!("the caller lacks a permission that {} asks for: {}", entry.name, lacking.join(", "));
-        let missing: Vec<String> = lacking.into_iter().map(str::to_owned).collect();
+            format!("{who} lacks a permission that {} asks for: {}", entry.name, permissions.join(", "));
         let failure =
-            Failure::new(Kind::Denied, code::PERMISSION_DENIED, text).with_detail("missing", missing);
+            Failure::new(Kind::Denied, code::PERMISSION_DENIED, text).with_detail("missing", permissions);
         return Err(Turn::Refuse(failure));
     }
-    if entry.confirm {
+    if confirm(resolved.asker(), entry) {
         let text = format!("a person must say yes to {}, and nobody can be asked here", entry.name);
         return Err(Turn::Refuse(Failure::new(Kind::Denied, code::NEEDS_PERSON, text)));
     }
     Ok(Authorized { resolved })
+}
+
+/// Whether a person must say yes: what the operator says of the caller goes before what holds for the tool.
+pub(crate) fn confirm(asker: &Asker, entry: &Entry) -> bool {
+    match asker.confirm(&entry.name) {
+        Some(Confirm::Person) => true,
+        Some(Confirm::Nobody) => false,
+        None => entry.confirm,
+    }
 }

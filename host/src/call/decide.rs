@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Parts, Request, execute, recall, recover, settle};
+use super::shape::Call;
+use super::shape::result::{self, Shaped};
+use super::{Parts, Request, execute, recover, settle};
 use crate::model::code;
 use crate::model::effect::{Effect, EffectState, Left};
 use crate::model::failure::{Failure, Kind};
-use crate::model::reply::{Reply, Stored};
+use crate::model::reply::{Output, Reply, Stored};
 use crate::model::run::Record;
 use crate::model::state::{Event, RunState};
-use crate::store::Decided;
+use crate::store::{Decided, Kept};
 
 /// What a person found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,18 +46,19 @@ pub async fn decide(
     };
     let state = allowed(record, event, open_effects)?;
     if decision == Decision::Again {
-        super::possible(parts, &again(record))?;
+        super::possible(parts, &again(parts, record)?)?;
     }
-    let (stored, word) = match &decision {
+    let (Shaped { stored, kept }, word) = match &decision {
         Decision::Happened { data } => (happened(parts, record, data.as_deref())?, "ok".to_owned()),
         Decision::DidNot => {
             let failure = undone(record);
-            (Stored::error(&failure), failure.code.into_owned())
+            (alone(Stored::error(&failure)), failure.code.into_owned())
         }
         // What was told stays told until the next attempt has ended.
         Decision::Again => {
             let told = record.stored.clone().unwrap_or_else(|| Stored::error(&undone(record)));
-            (told, record.summary.code.clone().unwrap_or_default())
+            let kept = parts.store.kept(run).map_err(|failure| refusal(&failure))?;
+            (Shaped { stored: told, kept }, record.summary.code.clone().unwrap_or_default())
         }
     };
     let decided = Decided {
@@ -64,14 +67,18 @@ pub async fn decide(
         state,
         open_effects,
         stored,
+        kept,
         word,
         rearms: matches!(decision, Decision::DidNot | Decision::Again) && record.key.is_some(),
-        life: settle::key_life(&parts.config.limits, record.repeat),
+        life: settle::key_life(&parts.setting().config.limits, record.repeat),
         by: person.to_owned(),
         at: parts.clock.now(),
     };
     match parts.store.decide(decided).await {
-        Ok(true) if decision == Decision::Again => Ok(execute(parts, again(record)).await),
+        Ok(true) if decision == Decision::Again => {
+            let request = again(parts, record)?;
+            Ok(execute(parts, &request, &Call::begin(parts, &request)).await)
+        }
         Ok(true) => reply(parts, record),
         Ok(false) => {
             Err(already(&format!("the run {run} was decided by somebody else in the meantime"), record))
@@ -112,7 +119,7 @@ fn allowed(record: &Record, event: Event, open_effects: EffectState) -> Result<R
     Ok(state)
 }
 
-fn happened(parts: &Parts, record: &Record, data: Option<&str>) -> Result<Stored, Failure> {
+fn happened(parts: &Parts, record: &Record, data: Option<&str>) -> Result<Shaped, Failure> {
     let text = data.unwrap_or("{}");
     let wrong = |text: String| Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text);
     let value: serde_json::Value =
@@ -120,14 +127,20 @@ fn happened(parts: &Parts, record: &Record, data: Option<&str>) -> Result<Stored
     if !value.is_object() {
         return Err(wrong("--data must be a JSON object, as the tool's output is".to_owned()));
     }
-    let entry = parts.registry.get().and_then(|registry| registry.get(&record.summary.tool));
+    let setting = parts.setting();
+    let entry = setting.registry.get(&record.summary.tool);
     if let (Some(_), Some(schema)) = (data, entry.and_then(|entry| entry.output.as_ref())) {
         schema.check_output(&value).map_err(|faults| {
             wrong(format!("--data is not what {} gives; {}", record.summary.tool, faults.join("; ")))
                 .with_detail("faults", faults)
         })?;
     }
-    Ok(settle::masked(true, text.to_owned(), &parts.mask))
+    let output = Output { data: text.to_owned(), ..Output::default() };
+    Ok(result::output(entry, &setting, output))
+}
+
+fn alone(stored: Stored) -> Shaped {
+    Shaped { stored, kept: Kept::default() }
 }
 
 fn undone(record: &Record) -> Failure {
@@ -139,14 +152,17 @@ fn undone(record: &Record) -> Failure {
     }
 }
 
-fn again(record: &Record) -> Request {
-    Request {
-        tool: record.summary.tool.to_string(),
-        input: record.input.clone(),
-        caller: record.summary.caller.clone(),
+fn again(parts: &Parts, record: &Record) -> Result<Request, Failure> {
+    // A run that waits for a person keeps its input.
+    let input = record.input.clone().unwrap_or_default();
+    let attachments = parts.store.brought(record.summary.run).map_err(|failure| refusal(&failure))?;
+    Ok(Request {
+        attachments,
         key: record.key.clone(),
+        user: record.summary.user.clone(),
         trace: Some(record.trace.clone()),
-    }
+        ..Request::new(record.summary.tool.to_string(), input, record.summary.caller.clone())
+    })
 }
 
 fn reply(parts: &Parts, record: &Record) -> Result<Reply, Failure> {
@@ -168,10 +184,9 @@ fn already(text: &str, record: &Record) -> Failure {
     .with_detail("state", record.summary.state.word())
 }
 
-/// The failure of a store, for people and doors alike.
+/// The failure of a store that a run was to be read from or decided in; the cause goes to the log.
 pub fn refusal(failure: &crate::store::StoreFailure) -> Failure {
-    match recall::unavailable(failure) {
-        super::Turn::Refuse(failure) => failure,
-        super::Turn::Replay(_) | super::Turn::Again => Failure::internal(failure.to_string()),
-    }
+    tracing::error!("{failure}; {}", failure.hint());
+    let text = "the store cannot be used, so nothing was read and nothing changed; the log says why";
+    Failure::new(Kind::Transient, code::STORE_UNAVAILABLE, text)
 }

@@ -6,16 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use tokio::sync::{Notify, OnceCell, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 
+use super::Setting;
 use super::admit::Places;
-use crate::config::Config;
+use crate::model::caller::Asker;
 use crate::model::clock::Clock;
-use crate::model::id::{ProcessId, RunId, TraceId};
-use crate::model::secret::Mask;
-use crate::plugin::Registry;
+use crate::model::id::{CallerName, ProcessId, RunId, TraceId, UserName};
 use crate::sandbox::Engine;
-use crate::sandbox::capability::http::Egress;
+use crate::sandbox::capability::files::Files;
 use crate::store::Store;
 
 /// The most runs on their way to the store with nobody waiting: beyond it, calls wait as if they had a key.
@@ -23,36 +22,42 @@ const UNWAITED: usize = 4096;
 
 /// What calls are made with.
 pub struct Parts {
-    /// What the operator decided.
-    pub config: Config,
+    /// What holds for calls that begin now.
+    setting: watch::Sender<Arc<Setting>>,
     /// Where guests run.
-    pub engine: Engine,
-    /// Tools, once they are loaded.
-    pub registry: OnceCell<Registry>,
+    pub engine: Arc<Engine>,
     /// What outlives the process.
     pub store: Arc<dyn Store>,
     /// What tells the time.
     pub clock: Arc<dyn Clock>,
-    /// The way out.
-    pub egress: Egress,
+    /// What carries out work on files.
+    pub files: Files,
     /// Whose turn it is.
     pub places: Places,
-    /// Values that never leave.
-    pub mask: Mask,
     /// Runs that this process drives at this moment, and how many calls are at each: all but one find that they lost.
-    driven: Mutex<HashMap<RunId, u32>>,
+    driven: Mutex<HashMap<RunId, Driving>>,
     /// Where ids come from: seeded by the system once, which is slow to ask.
     random: Mutex<StdRng>,
     /// Bounds the runs that are recorded without being waited for.
     pub unwaited: Arc<Semaphore>,
     /// Told whenever a run of this process ends.
     pub ended: Notify,
+    /// How many calls are under way.
+    calls: watch::Sender<usize>,
 }
 
 impl std::fmt::Debug for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Parts")
     }
+}
+
+/// How a run is driven.
+#[derive(Debug, Default)]
+struct Driving {
+    calls: u32,
+    /// Who asked for it, and for whom, where this process made it.
+    asked: Option<(CallerName, Option<UserName>)>,
 }
 
 /// A run that this process drives, until this is dropped.
@@ -62,35 +67,61 @@ pub struct Driven {
     run: RunId,
 }
 
+/// A call under way.
+#[derive(Debug)]
+pub struct UnderWay(Arc<Parts>);
+
 impl Parts {
-    /// Puts the parts together.
-    pub fn new(
-        config: Config,
-        engine: Engine,
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        egress: Egress,
-    ) -> Self {
+    /// Puts the parts together, on the runtime that this is called on.
+    pub fn new(setting: Setting, engine: Arc<Engine>, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self {
-            places: Places::new(&config.limits),
-            mask: Mask::of(&config.secrets),
-            registry: OnceCell::new(),
+            places: Places::new(&setting.config.limits),
+            files: Files::new(tokio::runtime::Handle::current(), Arc::clone(&store), Arc::clone(&clock)),
+            setting: watch::Sender::new(Arc::new(setting)),
             driven: Mutex::default(),
             random: Mutex::new(StdRng::from_seed(seed())),
             unwaited: Arc::new(Semaphore::new(UNWAITED)),
             ended: Notify::new(),
-            config,
+            calls: watch::Sender::new(0),
             engine,
             store,
             clock,
-            egress,
         }
+    }
+
+    /// What holds for what begins now.
+    pub fn setting(&self) -> Arc<Setting> {
+        Arc::clone(&self.setting.borrow())
+    }
+
+    /// Puts another setting in place; calls that are under way keep the one that they began with.
+    pub fn set(&self, setting: Setting) {
+        self.setting.send_replace(Arc::new(setting));
+    }
+
+    /// Tells when another setting is put in place.
+    pub fn changes(&self) -> watch::Receiver<Arc<Setting>> {
+        self.setting.subscribe()
     }
 
     /// Marks a run as driven by this process.
     pub fn drive(self: &Arc<Self>, run: RunId) -> Driven {
-        *self.lock().entry(run).or_default() += 1;
+        self.lock().entry(run).or_default().calls += 1;
         Driven { parts: Arc::clone(self), run }
+    }
+
+    /// Marks a run that this process makes as driven by it, for who asks.
+    pub fn drive_new(self: &Arc<Self>, run: RunId, asker: &Asker) -> Driven {
+        let asked = (asker.caller().clone(), asker.user().cloned());
+        self.lock().insert(run, Driving { calls: 1, asked: Some(asked) });
+        Driven { parts: Arc::clone(self), run }
+    }
+
+    /// Whether this process made the run, for this caller and its user, and drives it.
+    pub fn drives_for(&self, run: RunId, caller: &CallerName, user: Option<&UserName>) -> bool {
+        let driven = self.lock();
+        let asked = driven.get(&run).and_then(|driving| driving.asked.as_ref());
+        asked.is_some_and(|(by, for_user)| by == caller && for_user.as_ref() == user)
     }
 
     /// Whether this process drives the run.
@@ -101,6 +132,17 @@ impl Parts {
     /// Whether nobody drives a run of this owner: its process is gone, or it is this one and no call of it is at it.
     pub fn abandoned(&self, run: RunId, owner: ProcessId) -> bool {
         if owner == self.store.process() { !self.drives(run) } else { self.store.gone(owner) }
+    }
+
+    /// Counts a call that is under way, until what this gives is dropped.
+    pub fn enter(self: &Arc<Self>) -> UnderWay {
+        self.calls.send_modify(|calls| *calls += 1);
+        UnderWay(Arc::clone(self))
+    }
+
+    /// Waits until no call is under way.
+    pub async fn quiet(&self) {
+        let _ = self.calls.subscribe().wait_for(|calls| *calls == 0).await;
     }
 
     /// An id for a run that begins now.
@@ -119,7 +161,7 @@ impl Parts {
         bytes
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, u32>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Driving>> {
         self.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,13 +170,19 @@ impl Drop for Driven {
     fn drop(&mut self) {
         let mut driven = self.parts.lock();
         if let Entry::Occupied(mut calls) = driven.entry(self.run) {
-            *calls.get_mut() -= 1;
-            if *calls.get() == 0 {
+            calls.get_mut().calls -= 1;
+            if calls.get().calls == 0 {
                 calls.remove();
             }
         }
         drop(driven);
         self.parts.ended.notify_waiters();
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.calls.send_modify(|calls| *calls -= 1);
     }
 }
 

@@ -5,18 +5,21 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::authorize::Authorized;
+use super::resolve::Resolved;
 use super::{Parts, Turn, recover, validate};
-use crate::model::canonical;
+use crate::model::attachment::{self, is_media_type};
+use crate::model::canonical::{self, Fault};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::{Digest, RunId};
 use crate::model::key::{Answer, Key};
 use crate::model::reply::{Stored, Usage};
+use crate::model::run::Record;
 use crate::model::state::RunState;
 use crate::store::KeyFound;
 
 /// How often a run of another process is looked at while it is waited for.
-const LOOK: Duration = Duration::from_millis(25);
+pub(super) const LOOK: Duration = Duration::from_millis(25);
 
 /// A call that is to be carried out: nobody else has done it or is at it.
 #[derive(Debug)]
@@ -38,6 +41,18 @@ pub struct Replay {
     pub usage: Usage,
     /// Its result.
     pub stored: Stored,
+}
+
+impl Replay {
+    /// What is stored of a run; none where it has not ended.
+    pub(super) fn of(record: &Record) -> Option<Self> {
+        Some(Self {
+            run: record.summary.run,
+            attempts: record.summary.attempts,
+            usage: record.usage,
+            stored: record.stored.clone()?,
+        })
+    }
 }
 
 impl Fresh {
@@ -65,14 +80,15 @@ impl Fresh {
 /// Decides by the key whether the call is carried out, answered with what is stored, or waits.
 pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized) -> Result<Fresh, Turn> {
     let resolved = authorized.resolved();
-    let input = canonical::read(resolved.input(), &parts.config.limits)
+    let input = canonical::read(resolved.input(), &resolved.setting().config.limits)
         .map_err(|faults| Turn::Refuse(validate::failure(&resolved.tool().name, &faults)))?;
-    let action = canonical::action_hash(&resolved.tool().name, &input);
+    bearable(resolved)?;
+    let action = canonical::action_hash(&resolved.tool().name, &input, resolved.attachments());
     let Some(key) = resolved.key().cloned() else {
         return Ok(Fresh { authorized, input, action, again: None });
     };
-    let scope = key.scope(&resolved.caller().name);
-    let patience = parts.clock.steady() + parts.config.limits.wait;
+    let scope = key.scope(resolved.asker().caller(), resolved.asker().user());
+    let patience = parts.clock.steady() + resolved.setting().config.limits.wait;
     let mut waited = false;
     loop {
         // Registered before looking, so that an end in between is not missed.
@@ -106,6 +122,28 @@ pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized
             }
         }
     }
+}
+
+/// Looks at what came beside the input.
+fn bearable(resolved: &Resolved) -> Result<(), Turn> {
+    let (attachments, limit) = (resolved.attachments(), resolved.setting().config.limits.attachments);
+    let mut faults = Vec::new();
+    let mut fault = |text: String| faults.push(Fault { path: String::new(), text });
+    if attachments.len() > attachment::MOST {
+        fault(format!("at most {} attachments go with a call, not {}", attachment::MOST, attachments.len()));
+    }
+    if let Some(wrong) = attachments.iter().find(|one| !is_media_type(&one.media_type)) {
+        let (name, named) = (&wrong.name, wrong.media_type.escape_debug());
+        fault(format!("the attachment \"{name}\" needs a media type such as image/png, and has \"{named}\""));
+    }
+    let bytes = attachment::size(attachments);
+    if bytes > limit {
+        fault(format!("the attachments have {bytes} bytes and may have {limit} ([limits] attachments)"));
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Turn::Refuse(validate::failure(&resolved.tool().name, &faults)))
 }
 
 fn replay(found: KeyFound) -> Turn {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Parts, settle};
+use super::{Parts, folders, settle};
 use crate::model::classify::{Ended, classify};
 use crate::model::id::RunId;
 use crate::model::state::Event;
+use crate::sandbox::logbook::Logbook;
 use crate::store::{StoreFailure, Take};
 
 /// Closes every run whose process is gone. Gives how many there were.
@@ -44,12 +45,19 @@ pub(super) async fn close(parts: &Arc<Parts>, run: RunId) -> Result<(), StoreFai
     // One process takes it; for the others it is no longer there to be closed.
     let Some(lease) = parts.store.take(take).await? else { return Ok(()) };
     // Looked at again under the lease: until then the dead process' last writes may have been under way.
-    let Some(record) = parts.store.run(run)? else { return Ok(()) };
+    let Some(mut record) = parts.store.run(run)? else { return Ok(()) };
+    let setting = parts.setting();
+    let log = Logbook::new(setting.config.limits.log);
+    let granted = setting.config.grants.get(&record.summary.tool.plugin);
+    let outcomes = folders::put_back(parts, run, granted, &mut record.effects, &log).await?;
     let verdict = classify(Ended::Interrupted, &record.effects);
-    let life = settle::key_life(&parts.config.limits, record.repeat);
-    let mut end = settle::end(verdict, record.key.as_deref(), life, &parts.mask);
+    let life = settle::key_life(&setting.config.limits, record.repeat);
+    let shaping = settle::Shaping { entry: None, unshown: &record.unshown, setting: &setting };
+    let mut end = settle::end(verdict, record.key.as_deref(), life, shaping);
     end.attempt = record.summary.attempts;
     end.at = parts.clock.now();
+    end.outcomes = outcomes;
+    end.log.push_str(&log.text());
     parts.store.settle(lease, end).await?;
     drop(driven);
     Ok(())

@@ -6,14 +6,17 @@ use super::admit::{Admitted, Place};
 use super::parts::Driven;
 use super::recall::unavailable;
 use super::validate::Valid;
-use super::{Parts, Turn, checkpoint, settle};
+use super::{Parts, Turn, checkpoint};
 use crate::model::clock::Timestamp;
+use crate::model::code;
 use crate::model::effect::{Effect, EffectState, Left};
+use crate::model::failure::{Failure, Kind};
 use crate::model::id::RunId;
 use crate::model::key::Key;
 use crate::model::run::{Lease, Record};
 use crate::model::state::Event;
-use crate::store::{KeyFound, NewRun, Reserved as Made, StoreFailure, Take};
+use crate::sandbox::Prepared;
+use crate::store::{KeyFound, NewRun, Reserved as Made, Take};
 
 /// A call whose run exists, or, where it only reads, will exist when it ends.
 #[derive(Debug)]
@@ -26,12 +29,25 @@ pub struct Reserved {
 pub(super) struct Held {
     pub(super) valid: Valid,
     pub(super) place: Place,
+    /// What the attempt's instance is made from.
+    pub(super) prepared: Prepared,
     pub(super) hold: Hold,
     pub(super) attempt: u32,
-    pub(super) earlier: Vec<Effect>,
+    pub(super) earlier: Earlier,
     /// Where the clock of the guest starts, if its requests are keyed.
     pub(super) sitting: Timestamp,
     pub(super) driven: Driven,
+}
+
+/// What earlier attempts of the step left.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    /// Their effects.
+    pub(super) effects: Vec<Effect>,
+    /// What they saved.
+    pub(super) saved: Option<Vec<u8>>,
+    /// What they cost, in millionths.
+    pub(super) cost: u64,
 }
 
 /// How the run is held.
@@ -54,6 +70,11 @@ impl Hold {
 }
 
 impl Reserved {
+    /// The run.
+    pub(super) fn run(&self) -> RunId {
+        self.held.hold.run()
+    }
+
     /// Takes it apart for the stage that follows.
     pub(super) fn into_held(self) -> Held {
         self.held
@@ -70,9 +91,9 @@ pub(super) async fn reserve(parts: &Arc<Parts>, admitted: Admitted) -> Result<Re
 
 async fn make(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> {
     let run = parts.new_run();
-    let driven = parts.drive(run);
+    let (valid, place, prepared) = admitted.into_parts();
+    let driven = parts.drive_new(run, valid.fresh().authorized().resolved().asker());
     let began = parts.clock.now();
-    let (valid, place) = admitted.into_parts();
     let new = new_run(parts, &valid, run, began);
     let hold = if valid.fresh().authorized().resolved().tool().tool.reads() {
         Hold::Unwritten(Box::new(new))
@@ -83,7 +104,16 @@ async fn make(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> 
         }
     };
     Ok(Reserved {
-        held: Held { valid, place, hold, attempt: 1, earlier: Vec::new(), sitting: began, driven },
+        held: Held {
+            valid,
+            place,
+            prepared,
+            hold,
+            attempt: 1,
+            earlier: Earlier::default(),
+            sitting: began,
+            driven,
+        },
     })
 }
 
@@ -100,10 +130,10 @@ async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Resul
     // A late answer may have told of what must not be done twice, after the run was said to be safe to go on.
     let again = record.events.last().is_some_and(|last| last.event == Event::DecidedAgain.word());
     if Left::by(&record.effects).once && !again {
-        return Err(Turn::Refuse(settle::unknown(found.run, &StoreFailure::Taken)));
+        return Err(Turn::Refuse(late(found.run)));
     }
     let attempt = record.summary.attempts + 1;
-    let (valid, place) = admitted.into_parts();
+    let (valid, place, prepared) = admitted.into_parts();
     let take = Take {
         lease: found.lease,
         event: Event::Rearmed,
@@ -114,11 +144,18 @@ async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Resul
     match parts.store.take(take).await.map_err(|failure| unavailable(&failure))? {
         Some(lease) => {
             let (hold, sitting) = (Hold::Leased(lease), sitting(&record).unwrap_or(began));
-            let earlier = record.effects;
-            Ok(Reserved { held: Held { valid, place, hold, attempt, earlier, sitting, driven } })
+            let earlier = Earlier { effects: record.effects, saved: record.saved, cost: record.usage.cost };
+            Ok(Reserved { held: Held { valid, place, prepared, hold, attempt, earlier, sitting, driven } })
         }
         None => Err(Turn::Again),
     }
+}
+
+/// The refusal to go on with a run of which a late answer tells more than its end knew.
+fn late(run: RunId) -> Failure {
+    let text = "an answer came late and tells that what must happen once did happen, or may have; nothing was run \
+                again: do not repeat it";
+    Failure::new(Kind::UnknownOutcome, code::OUTCOME_UNKNOWN, text).with_detail("run", run.to_string())
 }
 
 /// When the sitting began that an attempt goes on with: what was sent under a key and may have been done must be
@@ -142,11 +179,14 @@ fn new_run(parts: &Parts, valid: &Valid, run: RunId, began: Timestamp) -> NewRun
     NewRun {
         run,
         key,
-        caller: resolved.caller().name.clone(),
+        caller: resolved.asker().caller().clone(),
+        user: resolved.asker().user().cloned(),
         tool: entry.name.clone(),
         action: fresh.action(),
         repeat: entry.tool.repeat,
         input: resolved.input().to_owned(),
+        attachments: resolved.attachments().to_vec(),
+        unshown: entry.tool.unshown.clone(),
         trace: resolved.trace().clone(),
         owner: parts.store.process(),
         attempt: checkpoint::attempt(entry, 1, began),

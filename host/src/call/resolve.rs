@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::shape::Call;
-use super::{Parts, Turn};
-use crate::model::caller::Caller;
+use super::{Cancel, Progress, Setting, Turn};
+use crate::model::attachment::Attachment;
+use crate::model::caller::Asker;
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
-use crate::model::id::{CallerName, ToolName, TraceId};
+use crate::model::id::{CallerName, SceneName, ToolName, TraceId, UserName};
 use crate::model::key::Key;
 use crate::model::nearest;
 use crate::plugin::Entry;
@@ -19,33 +20,97 @@ pub struct Request {
     pub tool: String,
     /// JSON text.
     pub input: String,
+    /// What comes beside it.
+    pub attachments: Vec<Attachment>,
     /// Who asks.
     pub caller: CallerName,
+    /// For whom, where the caller says so.
+    pub user: Option<UserName>,
+    /// The scene, where one was chosen: never by a model.
+    pub scene: Option<SceneName>,
     /// The caller's key.
     pub key: Option<String>,
     /// The trace that the call belongs to.
     pub trace: Option<TraceId>,
+    /// By which the caller says that it wants no more of it.
+    pub cancel: Option<Cancel>,
+    /// Where it is told how far the call is.
+    pub progress: Option<Progress>,
+    /// What the agent says of itself.
+    pub told: Told,
+}
+
+impl Request {
+    /// A request with nothing beside what every one has.
+    pub fn new(tool: impl Into<String>, input: impl Into<String>, caller: CallerName) -> Self {
+        Self {
+            tool: tool.into(),
+            input: input.into(),
+            attachments: Vec::new(),
+            caller,
+            user: None,
+            scene: None,
+            key: None,
+            trace: None,
+            cancel: None,
+            progress: None,
+            told: Told::default(),
+        }
+    }
+}
+
+/// What an agent says of itself: kept with the call, and believed of nobody.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The model that asks.
+    pub model: Option<String>,
+    /// Why it asks.
+    pub reason: Option<String>,
+}
+
+impl Told {
+    /// The line of the log; none where nothing was said.
+    fn line(&self) -> Option<String> {
+        const MOST: usize = 1000;
+        let cut = |text: &String| text.chars().take(MOST).collect::<String>();
+        match (self.model.as_ref().map(cut), self.reason.as_ref().map(cut)) {
+            (None, None) => None,
+            (Some(model), None) => Some(format!("asked for by {model}")),
+            (None, Some(reason)) => Some(format!("asked for because: {reason}")),
+            (Some(model), Some(reason)) => Some(format!("asked for by {model}, because: {reason}")),
+        }
+    }
 }
 
 /// A request whose tool and caller are known.
 #[derive(Debug)]
 pub struct Resolved {
+    setting: Arc<Setting>,
     tool: Arc<Entry>,
-    caller: Caller,
+    asker: Asker,
     key: Option<Key>,
     input: String,
+    attachments: Vec<Attachment>,
     trace: TraceId,
+    cancel: Option<Cancel>,
+    progress: Option<Progress>,
+    told: Option<String>,
 }
 
 impl Resolved {
+    /// What holds for this call, to its end.
+    pub fn setting(&self) -> &Arc<Setting> {
+        &self.setting
+    }
+
     /// The tool.
     pub fn tool(&self) -> &Arc<Entry> {
         &self.tool
     }
 
-    /// The caller.
-    pub fn caller(&self) -> &Caller {
-        &self.caller
+    /// Who asks.
+    pub fn asker(&self) -> &Asker {
+        &self.asker
     }
 
     /// The caller's key.
@@ -58,56 +123,105 @@ impl Resolved {
         &self.input
     }
 
+    /// What came beside it.
+    pub fn attachments(&self) -> &[Attachment] {
+        &self.attachments
+    }
+
     /// The trace.
     pub fn trace(&self) -> &TraceId {
         &self.trace
     }
+
+    /// By which the caller withdraws it.
+    pub fn cancel(&self) -> Option<&Cancel> {
+        self.cancel.as_ref()
+    }
+
+    /// Where it is told how far the call is.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.progress.as_ref()
+    }
+
+    /// What the agent says of itself, as a line of the log.
+    pub fn told(&self) -> Option<&str> {
+        self.told.as_deref()
+    }
 }
 
 /// Finds tool and caller.
-pub(super) fn resolve(parts: &Parts, request: &Request, call: &Call) -> Result<Resolved, Turn> {
-    let caller = caller(parts, &request.caller).map_err(Turn::Refuse)?;
+pub(super) fn resolve(request: &Request, call: &Call) -> Result<Resolved, Turn> {
+    let setting = call.setting();
+    let asker = asker(setting, &request.caller, request.user.as_ref(), request.scene.as_ref())
+        .map_err(Turn::Refuse)?;
     let key = request.key.as_deref().map(Key::parse).transpose().map_err(|fault| {
         Turn::Refuse(Failure::new(Kind::InvalidInput, code::INVALID_KEY, fault.to_string()))
     })?;
-    let tool = tool(parts, caller, &request.tool).map_err(Turn::Refuse)?;
+    let tool = tool(setting, &asker, &request.tool).map_err(Turn::Refuse)?;
     Ok(Resolved {
+        setting: Arc::clone(setting),
         tool: Arc::clone(tool),
-        caller: caller.clone(),
+        asker,
         key,
         input: request.input.clone(),
+        attachments: request.attachments.clone(),
         trace: call.trace().clone(),
+        cancel: request.cancel.clone(),
+        progress: request.progress.clone(),
+        told: request.told.line(),
     })
 }
 
-/// The caller of this name.
+/// Who asks, by the names of caller, user and scene.
 ///
 /// # Errors
-/// Where the configuration knows none.
-pub(crate) fn caller<'a>(parts: &'a Parts, name: &CallerName) -> Result<&'a Caller, Failure> {
-    parts.config.callers.get(name).ok_or_else(|| {
-        let text = format!("the caller is not known; add [callers.{name}] to airlock.toml: {name}");
+/// Where the configuration knows no such caller, or no such scene of it.
+pub(crate) fn asker(
+    setting: &Setting,
+    caller: &CallerName,
+    user: Option<&UserName>,
+    scene: Option<&SceneName>,
+) -> Result<Asker, Failure> {
+    let denied = |text: String| Failure::new(Kind::Denied, code::PERMISSION_DENIED, text);
+    let known = setting.config.callers.get(caller).ok_or_else(|| {
+        denied(format!("the caller is not known; add [callers.{caller}] to airlock.toml: {caller}"))
+    })?;
+    Asker::new(known, user, scene, &setting.config.scenes).map_err(|none| denied(none.to_string()))
+}
+
+/// The tools that are there for who asks.
+pub(crate) fn seen<'a>(setting: &'a Setting, asker: &'a Asker) -> impl Iterator<Item = &'a Arc<Entry>> {
+    setting.registry.tools().filter(|tool| asker.sees(&tool.name, tool.tool.risk))
+}
+
+/// The tool of this name that is there for who asks.
+///
+/// # Errors
+/// Where there is none; the closest names that are there are told.
+pub(crate) fn tool<'a>(setting: &'a Setting, asker: &Asker, name: &str) -> Result<&'a Arc<Entry>, Failure> {
+    let found = name.parse().ok().and_then(|name: ToolName| setting.registry.get(&name));
+    found.filter(|tool| asker.sees(&tool.name, tool.tool.risk)).ok_or_else(|| {
+        let parsed = name.parse().ok();
+        parsed
+            .and_then(|name| suspended(setting, asker, &name))
+            .unwrap_or_else(|| unknown(setting, asker, name))
+    })
+}
+
+/// The refusal for a tool of a plugin that waits for its operator; none where it is another, or not for this caller.
+fn suspended(setting: &Setting, asker: &Asker, name: &ToolName) -> Option<Failure> {
+    let waiting = setting.registry.waiting().get(&name.plugin)?;
+    let risk = waiting.tools.get(&name.tool)?;
+    let why = if waiting.changes.is_empty() { "was never accepted" } else { "changed since it was accepted" };
+    let text = format!("the plugin of {name} {why}, and waits for its operator; nothing was run");
+    asker.sees(name, *risk).then(|| {
         Failure::new(Kind::Denied, code::PERMISSION_DENIED, text)
+            .with_detail("suspended", name.plugin.as_str())
     })
 }
 
-/// The tools that are there for a caller.
-pub(crate) fn seen<'a>(parts: &'a Parts, caller: &'a Caller) -> impl Iterator<Item = &'a Arc<Entry>> {
-    let tools = parts.registry.get().into_iter().flat_map(|registry| registry.tools());
-    tools.filter(|tool| caller.sees(&tool.name, tool.tool.risk))
-}
-
-/// The tool of this name that is there for a caller.
-///
-/// # Errors
-/// Where there is none; the closest names that the caller may see are told.
-pub(crate) fn tool<'a>(parts: &'a Parts, caller: &'a Caller, name: &str) -> Result<&'a Arc<Entry>, Failure> {
-    let found = name.parse().ok().and_then(|name: ToolName| parts.registry.get()?.get(&name));
-    found.filter(|tool| caller.sees(&tool.name, tool.tool.risk)).ok_or_else(|| unknown(parts, caller, name))
-}
-
-fn unknown(parts: &Parts, caller: &Caller, asked: &str) -> Failure {
-    let seen: Vec<String> = seen(parts, caller).map(|tool| tool.name.to_string()).collect();
+fn unknown(setting: &Setting, asker: &Asker, asked: &str) -> Failure {
+    let seen: Vec<String> = seen(setting, asker).map(|tool| tool.name.to_string()).collect();
     let near: Vec<&str> =
         nearest::nearest(asked, seen.iter().map(String::as_str)).into_iter().take(3).collect();
     let asked: String = asked.chars().filter(|c| !c.is_control()).take(100).collect();

@@ -1,32 +1,64 @@
 //! The reply: one form for every end.
 
+pub mod private;
+pub mod result;
+mod show;
+mod trim;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Parts;
+use tokio::sync::SetOnce;
+
 use super::recall::Replay;
 use super::resolve::Request;
 use super::settle::Finished;
+use super::{Parts, Setting};
+use crate::model::attachment::Attachment;
 use crate::model::failure::Failure;
-use crate::model::id::TraceId;
+use crate::model::id::{RunId, TraceId};
+use crate::model::pointer::Unshown;
 use crate::model::reply::{Meta, Reply, Stored};
 use crate::model::run::Record;
 
-/// A call from its caller's point of view: when it came in, and under which trace.
+/// A call from its caller's point of view: when it came in, under which trace, and what held then.
 #[derive(Debug)]
 pub struct Call {
     came: Duration,
     trace: TraceId,
+    setting: Arc<Setting>,
+    run: SetOnce<RunId>,
 }
 
 impl Call {
-    pub(super) fn begin(parts: &Parts, request: &Request) -> Self {
-        let trace = request.trace.clone().unwrap_or_else(|| parts.new_trace());
-        Self { came: parts.clock.steady(), trace }
+    /// A call that comes in now.
+    pub fn begin(parts: &Parts, request: &Request) -> Self {
+        Self::of(parts, request.trace.clone().unwrap_or_else(|| parts.new_trace()))
+    }
+
+    /// Something that is asked for now, of a call that this trace belongs to.
+    pub(super) fn of(parts: &Parts, trace: TraceId) -> Self {
+        Self { came: parts.clock.steady(), trace, setting: parts.setting(), run: SetOnce::new() }
+    }
+
+    /// Takes note of the run that it made or took. One that is looked at again may take another.
+    pub(super) fn begun(&self, run: RunId) {
+        let _ = self.run.set(run);
+    }
+
+    /// The run, once there is one.
+    pub(super) async fn run(&self) -> RunId {
+        *self.run.wait().await
     }
 
     /// The trace.
     pub fn trace(&self) -> &TraceId {
         &self.trace
+    }
+
+    /// What holds for it.
+    pub fn setting(&self) -> &Arc<Setting> {
+        &self.setting
     }
 
     fn meta(&self, parts: &Parts) -> Meta {
@@ -39,7 +71,9 @@ impl Call {
             fuel: 0,
             memory_bytes: 0,
             effects: 0,
+            cost_micros: 0,
             dropped: Vec::new(),
+            trimmed: None,
             replayed: false,
             trace_id: self.trace.clone(),
         }
@@ -56,10 +90,12 @@ pub(super) fn reply(parts: &Parts, call: &Call, finished: &Finished) -> Reply {
         fuel: usage.fuel,
         memory_bytes: usage.memory,
         effects: usage.effects,
+        cost_micros: usage.cost,
         dropped: finished.dropped().to_vec(),
+        trimmed: finished.stored().trimmed.clone(),
         ..call.meta(parts)
     };
-    Reply { body: finished.stored().to_body(), meta }
+    Reply { body: finished.stored().to_body(), attachments: finished.attachments().to_vec(), meta }
 }
 
 /// The reply to a call that was made before: the stored result, byte for byte, and a `meta` of its own.
@@ -71,25 +107,30 @@ pub(super) fn replay(parts: &Parts, call: &Call, replay: &Replay) -> Reply {
         fuel: replay.usage.fuel,
         memory_bytes: replay.usage.memory,
         effects: replay.usage.effects,
+        cost_micros: replay.usage.cost,
+        trimmed: replay.stored.trimmed.clone(),
         replayed: true,
         ..call.meta(parts)
     };
-    Reply { body: replay.stored.to_body(), meta }
+    match attachments(parts, replay.run, &replay.stored) {
+        Ok(attachments) => Reply { body: replay.stored.to_body(), attachments, meta },
+        Err(failure) => refusal(parts, call, &failure),
+    }
 }
 
 /// The reply to a call that was not carried out.
 pub(super) fn refusal(parts: &Parts, call: &Call, failure: &Failure) -> Reply {
     if let Some(log) = &failure.log {
-        tracing::error!(trace = %call.trace, code = %failure.code, "{}", parts.mask.text(log).unwrap_or_else(|| log.clone()));
+        tracing::error!(trace = %call.trace, code = %failure.code, "{}", call.setting.mask.text(log).unwrap_or_else(|| log.clone()));
     }
-    let mut error = failure.to_json();
-    parts.mask.json(&mut error);
-    Reply { body: Stored { ok: false, body: error.to_string() }.to_body(), meta: call.meta(parts) }
+    let stored = result::error(failure, &Unshown::default(), &call.setting).stored;
+    let meta = Meta { trimmed: stored.trimmed.clone(), ..call.meta(parts) };
+    Reply { body: stored.to_body(), attachments: Vec::new(), meta }
 }
 
 /// The reply to a decision: the result as it stands from now on.
 pub(super) fn decided(parts: &Parts, record: &Record, stored: &Stored) -> Reply {
-    let call = Call { came: parts.clock.steady(), trace: record.trace.clone() };
+    let call = Call::of(parts, record.trace.clone());
     let usage = record.usage;
     let meta = Meta {
         run: Some(record.summary.run),
@@ -98,7 +139,18 @@ pub(super) fn decided(parts: &Parts, record: &Record, stored: &Stored) -> Reply 
         fuel: usage.fuel,
         memory_bytes: usage.memory,
         effects: usage.effects,
+        cost_micros: usage.cost,
+        trimmed: stored.trimmed.clone(),
         ..call.meta(parts)
     };
-    Reply { body: stored.to_body(), meta }
+    // What a person says has nothing beside it.
+    Reply { body: stored.to_body(), attachments: Vec::new(), meta }
+}
+
+/// What goes beside a stored result.
+fn attachments(parts: &Parts, run: RunId, stored: &Stored) -> Result<Vec<Attachment>, Failure> {
+    if stored.attached == 0 {
+        return Ok(Vec::new());
+    }
+    parts.store.kept(run).map(|kept| kept.attachments).map_err(|failure| super::decide::refusal(&failure))
 }

@@ -1,11 +1,16 @@
 //! Checks the input against the tool's schema, and leaves out what the schema does not know.
 
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use super::Turn;
 use super::recall::Fresh;
 use crate::model::canonical::Fault;
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::ToolName;
+use crate::plugin::Entry;
 
 /// A call whose input is what the tool asks for.
 #[derive(Debug)]
@@ -33,17 +38,31 @@ impl Valid {
 }
 
 /// Checks the input.
-pub(super) fn validate(mut fresh: Fresh) -> Result<Valid, Turn> {
-    let mut value = fresh.take_input();
+pub(super) async fn validate(mut fresh: Fresh) -> Result<Valid, Turn> {
+    let value = fresh.take_input();
     let resolved = fresh.authorized().resolved();
-    let entry = resolved.tool();
+    let (entry, bytes) = (Arc::clone(resolved.tool()), resolved.input().len());
+    let (input, dropped) = if entry.input.is_quick(bytes) {
+        check(&entry, value, bytes)?
+    } else {
+        // Away from the threads that serve; how long it takes is bounded by what the schema takes at all.
+        match tokio::task::spawn_blocking(move || check(&entry, value, bytes)).await {
+            Ok(checked) => checked?,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    };
+    Ok(Valid { input, dropped, fresh })
+}
+
+/// The input as the tool gets it, and what was left out.
+fn check(entry: &Entry, mut value: Value, bytes: usize) -> Result<(String, Vec<String>), Turn> {
     let dropped = entry
         .input
         .check_input(&mut value)
         .map_err(|faults: Vec<Fault>| Turn::Refuse(failure(&entry.name, &faults)))?;
-    let mut input = Vec::with_capacity(resolved.input().len());
+    let mut input = Vec::with_capacity(bytes);
     let written = serde_json::to_writer(&mut input, &value).ok().and_then(|()| String::from_utf8(input).ok());
-    Ok(Valid { input: written.unwrap_or_default(), dropped, fresh })
+    Ok((written.unwrap_or_default(), dropped))
 }
 
 /// Every fault of an input, in words.

@@ -84,7 +84,13 @@ impl Faults {
 
     /// The same as a failure, for doors that give results.
     pub fn failure(&self) -> Failure {
-        let each = self.list.iter().map(|fault| {
+        Failure::new(Kind::InvalidInput, code::INVALID_CONFIGURATION, self.summary())
+            .with_detail("faults", self.documents())
+    }
+
+    /// Each fault as JSON.
+    pub fn documents(&self) -> Vec<Value> {
+        let document = |fault: &Fault| {
             json!({
                 "file": self.file.display().to_string(),
                 "line": self.line(fault),
@@ -92,9 +98,8 @@ impl Faults {
                 "expected": fault.expected,
                 "help": fault.help,
             })
-        });
-        Failure::new(Kind::InvalidInput, code::INVALID_CONFIGURATION, self.summary())
-            .with_detail("faults", each.collect::<Vec<Value>>())
+        };
+        self.list.iter().map(document).collect()
     }
 
     fn summary(&self) -> String {

@@ -1,5 +1,8 @@
 //! Where the configuration lies, and who is at the keyboard: what the environment tells.
 
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::faults::{Fault, Faults};
@@ -26,6 +29,50 @@ pub(super) fn find(named: Option<&Path>) -> Result<PathBuf, Faults> {
     }
 }
 
+/// The text of a configuration, if nobody but this user and root could have written it: it says what is run, and with
+/// which secrets.
+pub(super) fn read(file: &Path) -> Result<String, Faults> {
+    let refused = |list: Vec<Fault>| Faults::new(file, "", list);
+    let unreadable = |error: io::Error| {
+        let fault = Fault::new(format!("{} cannot be read: {error}", file.display()));
+        let help = format!("`airlock init --config {}` writes one", file.display());
+        refused(vec![if error.kind() == ErrorKind::NotFound { fault.help(help) } else { fault }])
+    };
+    let mut open = File::open(file).map_err(unreadable)?;
+    let metadata = open.metadata().map_err(unreadable)?;
+    let faults = distrusted(file, foreign(&metadata), metadata.mode());
+    if !faults.is_empty() {
+        return Err(refused(faults));
+    }
+    let mut text = String::new();
+    open.read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
+}
+
+/// Why a configuration with this mode, of this other user, is not obeyed.
+fn distrusted(file: &Path, other: Option<String>, mode: u32) -> Vec<Fault> {
+    let shown = file.display();
+    let other = other.map(|owner| {
+        Fault::new(format!("{shown} is not obeyed: it belongs to {owner}"))
+            .expected("a file of your own, or of root")
+            .help(format!("if you want what is in it: `chown {} {shown}`", os_user()))
+    });
+    let open = (mode & 0o022 != 0).then(|| {
+        Fault::new(format!("{shown} is not obeyed: others than its owner can write it"))
+            .expected("a file that nobody else can write")
+            .help(format!("if you want what is in it: `chmod go-w {shown}`"))
+    });
+    other.into_iter().chain(open).collect()
+}
+
+/// The user to whom a file or folder belongs, where that is neither the one of this process nor root: what lies in it
+/// is not this user's word.
+pub fn foreign(metadata: &Metadata) -> Option<String> {
+    let (owner, own) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    (owner != own && owner != 0)
+        .then(|| named_by_the_system(owner).unwrap_or_else(|| format!("the user {owner}")))
+}
+
 /// `airlock/` in the user's folder of configurations, as the XDG base directory specification has it.
 fn user_folder(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -41,19 +88,17 @@ pub(super) fn variable(name: &str) -> Option<String> {
 
 /// The person at the keyboard, by the operating system's name: what a decision is signed with.
 pub fn os_user() -> String {
-    named_by_the_system()
+    named_by_the_system(rustix::process::geteuid().as_raw())
         .or_else(|| variable("USER"))
         .or_else(|| variable("LOGNAME"))
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// The name of this process's user in `/etc/passwd`, which unlike a variable is not the user's to choose.
-fn named_by_the_system() -> Option<String> {
-    use std::os::unix::fs::MetadataExt as _;
-    let user = std::fs::metadata("/proc/self").ok()?.uid().to_string();
+/// The name of a user in `/etc/passwd`, which unlike a variable is not the user's to choose.
+fn named_by_the_system(user: u32) -> Option<String> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
-    let line = passwd.lines().find(|line| line.split(':').nth(2) == Some(&user))?;
+    let line = passwd.lines().find(|line| line.split(':').nth(2) == Some(&user.to_string()))?;
     line.split(':').next().map(str::to_owned)
 }
 
@@ -74,6 +119,26 @@ mod tests {
             Some("/home/li/.config/airlock".into())
         );
         assert_eq!(with(&[("XDG_CONFIG_HOME", "")]), None);
+    }
+
+    #[test]
+    fn a_configuration_is_obeyed_if_nobody_else_could_have_written_it() {
+        let told = |owner: Option<&str>, mode| -> Vec<String> {
+            let faults = distrusted(Path::new("a.toml"), owner.map(str::to_owned), mode);
+            faults.into_iter().map(|fault| fault.text).collect()
+        };
+        for mode in [0o100_600, 0o100_644, 0o100_755, 0o100_444] {
+            assert!(told(None, mode).is_empty(), "{mode:o}");
+        }
+        for mode in [0o100_664, 0o100_646, 0o100_777] {
+            assert_eq!(
+                told(None, mode),
+                ["a.toml is not obeyed: others than its owner can write it"],
+                "{mode:o}"
+            );
+        }
+        assert_eq!(told(Some("eve"), 0o100_600), ["a.toml is not obeyed: it belongs to eve"]);
+        assert_eq!(told(Some("eve"), 0o100_666).len(), 2);
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Reader {
                 "a secret is never written here; say where it comes from: { env = \"NAME\" }".to_owned()
             }
             (_, Type::Text, Type::Number | Type::Other) => "write it in quotes".to_owned(),
-            (_, Type::Number, Type::Text) => "write it without quotes".to_owned(),
+            (_, Type::Number | Type::Other, Type::Text) => "write it without quotes".to_owned(),
             (_, Type::List, Type::Table) => {
                 format!("write its header as `[[{path}]]`, or `{name} = [{{ … }}]`")
             }
@@ -189,6 +189,16 @@ impl Read for u64 {
     }
 }
 
+impl Read for bool {
+    fn read(value: &Spanned<DeValue<'_>>, reader: &mut Reader) -> Option<Self> {
+        let read = value.get_ref().as_bool();
+        if read.is_none() {
+            reader.mistyped(value, Type::Other, "true or false");
+        }
+        read
+    }
+}
+
 impl<T: Read> Read for Vec<Spanned<T>> {
     fn read(value: &Spanned<DeValue<'_>>, reader: &mut Reader) -> Option<Self> {
         let Some(items) = value.get_ref().as_array() else {
@@ -221,7 +231,10 @@ impl<K: Text, T: Read> Read for Named<K, T> {
                     let fault = Fault::at(key.span(), format!("`{name}` cannot be a name under `{path}`"))
                         .expected(why);
                     reader.fault(match split_by_its_dot::<K>(name, value.get_ref()) {
-                        Some(whole) => fault.help(format!("write it in quotes: [{path}.\"{whole}\"]")),
+                        Some((whole, true)) => {
+                            fault.help(format!("write it in quotes: [{path}.\"{whole}\"]"))
+                        }
+                        Some((whole, false)) => fault.help(format!("write it in quotes: \"{whole}\" = …")),
                         None => fault,
                     });
                 }
@@ -235,11 +248,11 @@ impl<K: Text, T: Read> Read for Named<K, T> {
     }
 }
 
-/// The name that was meant where it has a dot in it and was written without quotes.
-fn split_by_its_dot<K: Text>(front: &str, value: &DeValue<'_>) -> Option<String> {
-    let (back, _) = value.as_table()?.iter().next()?;
+/// The name that was meant where it has a dot in it and was written without quotes, and whether it is a table's.
+fn split_by_its_dot<K: Text>(front: &str, value: &DeValue<'_>) -> Option<(String, bool)> {
+    let (back, inner) = value.as_table()?.iter().next()?;
     let whole = format!("{front}.{}", back.get_ref());
-    K::parse(&whole).ok().map(|_| whole)
+    K::parse(&whole).ok().map(|_| (whole, inner.get_ref().is_table()))
 }
 
 /// Declares tables: a struct each, with what was written and where, and how it is read.

@@ -9,36 +9,46 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use toml::Spanned;
 
-use super::bounds;
+use super::directories::{self, Own};
 use super::faults::Fault;
+use super::mentions::Mentions;
 use super::read::Named;
 use super::resolved::{Config, HttpGrant, PluginGrants, ToolRules};
-use super::written::{self, PluginName, SecretName, Written};
-use crate::model::caller::{Caller, ToolPattern};
-use crate::model::id::{CallerName, ToolName};
+use super::secrets::Secrets;
+use super::written::{self, McpName, PluginName, SecretName, Written};
+use super::{bounds, callers, secrets};
+use crate::model::id::ToolName;
 use crate::model::limits::Limits;
-use crate::model::manifest::Risk;
 use crate::model::nearest::nearest;
-use crate::model::secret::SecretValue;
 
-/// Resolves what was written in `file`; `env` gives the variables of the environment.
+/// Resolves what was written in `file`, which has this text; `env` gives the variables of the environment.
 pub(super) fn resolve(
     written: Written,
+    text: &str,
     file: &Path,
     env: &dyn Fn(&str) -> Option<String>,
+    needed: Secrets,
     faults: &mut Vec<Fault>,
 ) -> Config {
     let folder = file.parent().unwrap_or(Path::new(""));
+    let mentions = Mentions::of(text, &written);
+    let scenes = callers::scenes(value(written.scenes), faults);
     let limits = bounds::limits(value(written.limits), faults);
     let tools = tools(value(written.tools), faults);
     let names = names(written.secrets.as_ref());
     let (plugins, state) = folders(written.plugins, written.state, folder, faults);
+    let own = Own::of(folder, &plugins, &state);
     Config {
         file: file.to_owned(),
-        grants: grants(value(written.plugin), &names, &limits, &tools, faults),
-        callers: callers(value(written.callers)),
-        secrets: secrets(value(written.secrets), env, faults),
+        grants: grants(value(written.plugin), &names, &limits, &tools, &own, faults),
+        callers: callers::callers(value(written.callers), &scenes, faults),
+        secrets: secrets::secrets(value(written.secrets), folder, env, needed, faults),
         roots: roots(value(written.http), folder, faults),
+        pinning: value(written.lock),
+        compile: bounds::compile(value(written.compile), faults),
+        mcp_names: mcp_names(value(value(written.mcp).names), faults),
+        mentions,
+        scenes,
         plugins,
         state,
         limits,
@@ -47,11 +57,11 @@ pub(super) fn resolve(
 }
 
 /// What was written, or the default.
-fn value<T: Default>(written: Option<Spanned<T>>) -> T {
+pub(super) fn value<T: Default>(written: Option<Spanned<T>>) -> T {
     written.map(Spanned::into_inner).unwrap_or_default()
 }
 
-fn values<T>(written: Option<Spanned<Vec<Spanned<T>>>>) -> impl Iterator<Item = T> {
+pub(super) fn values<T>(written: Option<Spanned<Vec<Spanned<T>>>>) -> impl Iterator<Item = T> {
     value(written).into_iter().map(Spanned::into_inner)
 }
 
@@ -74,7 +84,7 @@ fn folders(
 }
 
 /// The absolute path without `.` and `..`, as far as its letters tell.
-fn straight(path: &Path) -> PathBuf {
+pub(super) fn straight(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
     for part in std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components() {
         match part {
@@ -100,24 +110,34 @@ fn tools(written: Named<ToolName, written::Tool>, faults: &mut Vec<Fault>) -> BT
     tools
 }
 
-fn callers(written: Named<CallerName, written::Caller>) -> BTreeMap<CallerName, Caller> {
-    let local = Caller::local();
-    let mut callers = BTreeMap::from([(local.name.clone(), local)]);
-    for (name, caller) in written.entries {
-        let (name, caller) = (name.into_inner(), caller.into_inner());
-        let tools = match caller.tools {
-            None => ToolPattern::parse("*").into_iter().collect(),
-            Some(patterns) => values(Some(patterns)).collect(),
-        };
-        let caller = Caller {
-            name: name.clone(),
-            permissions: Some(values(caller.permissions).collect()),
-            max_risk: caller.max_risk.map_or(Risk::L2, Spanned::into_inner),
-            tools,
-        };
-        callers.insert(name, caller);
+/// The names that tools have over MCP. A name that two tools would have is nobody's.
+fn mcp_names(written: Named<ToolName, McpName>, faults: &mut Vec<Fault>) -> BTreeMap<ToolName, String> {
+    let renamed: BTreeSet<String> = written.entries.iter().map(|(tool, _)| usual(tool.get_ref())).collect();
+    let mut names: BTreeMap<ToolName, String> = BTreeMap::new();
+    for (tool, name) in written.entries {
+        let (tool, place, name) = (tool.into_inner(), name.span(), name.into_inner().0);
+        let clash = |text: String| Fault::at(place, text).expected("a name that no other tool has");
+        if let Some((other, _)) = names.iter().find(|(_, taken)| **taken == name) {
+            faults.push(clash(format!("`{name}` is already the name of {other}")));
+        } else if let Some(other) = named_so(&name).filter(|other| *other != tool && !renamed.contains(&name))
+        {
+            faults.push(clash(format!("`{name}` is what {other} is called unless it has a name of its own")));
+        } else {
+            names.insert(tool, name);
+        }
     }
-    callers
+    names
+}
+
+/// What a tool is called over MCP where nothing else is said.
+fn usual(tool: &ToolName) -> String {
+    format!("{}__{}", tool.plugin, tool.tool)
+}
+
+/// The tool that is called so where nothing else is said.
+fn named_so(name: &str) -> Option<ToolName> {
+    let (plugin, tool) = name.split_once("__")?;
+    format!("{plugin}.{tool}").parse().ok()
 }
 
 /// The names under `[secrets]`.
@@ -132,42 +152,12 @@ fn names(written: Option<&Spanned<Named<SecretName, written::Secret>>>) -> BTree
         .collect()
 }
 
-fn secrets(
-    written: Named<SecretName, written::Secret>,
-    env: &dyn Fn(&str) -> Option<String>,
-    faults: &mut Vec<Fault>,
-) -> BTreeMap<String, SecretValue> {
-    let mut secrets = BTreeMap::new();
-    for (name, secret) in written.entries {
-        let (place, name, secret) = (name.span(), name.into_inner().0, secret.into_inner());
-        if secret.keys.is_empty() {
-            let fault =
-                Fault::at(place, format!("the secret `{name}` comes from nowhere")).expected("needs `env`");
-            faults.push(fault.help(format!("{name} = {{ env = \"{}\" }}", name.to_uppercase())));
-        }
-        let Some(variable) = secret.env else { continue };
-        let (place, variable) = (variable.span(), variable.into_inner().0);
-        let lacks = |how: &str| {
-            Fault::at(place, format!("the secret `{name}` is missing: the variable {variable} is {how}"))
-                .expected("a variable that holds the secret")
-                .help(format!("export {variable}='…'"))
-        };
-        match env(&variable) {
-            None => faults.push(lacks("not set")),
-            Some(empty) if empty.trim().is_empty() => faults.push(lacks("empty")),
-            Some(text) => {
-                secrets.insert(name, SecretValue::new(&text));
-            }
-        }
-    }
-    secrets
-}
-
 fn grants(
     written: Named<PluginName, written::Plugin>,
     secrets: &BTreeSet<String>,
     limits: &Limits,
     tools: &BTreeMap<ToolName, ToolRules>,
+    own: &Own,
     faults: &mut Vec<Fault>,
 ) -> BTreeMap<String, PluginGrants> {
     let mut grants = BTreeMap::new();
@@ -180,6 +170,8 @@ fn grants(
         let granted = PluginGrants {
             config: config.map(|(key, value)| (key.into_inner(), value.into_inner().0)).collect(),
             secrets: known_secrets(value(plugin.secrets), secrets, faults),
+            key_value: value(plugin.key_value),
+            directories: directories::directories(value(plugin.directories), &name, own, faults),
             http: value(plugin.http)
                 .into_iter()
                 .filter_map(|grant| http(grant, &name, longest, faults))

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::caller::Caller;
+use super::mentions::Mentions;
+use crate::model::caller::{Caller, Confirm, Scenes};
 use crate::model::id::{CallerName, ToolName};
-use crate::model::limits::Limits;
+use crate::model::limits::{CompileLimits, Limits};
 use crate::model::origin::{OriginPattern, PathPattern};
 use crate::model::secret::SecretValue;
 
@@ -21,18 +23,28 @@ pub struct Config {
     pub plugins: PathBuf,
     /// The folder of what the host keeps.
     pub state: PathBuf,
+    /// What becomes of a plugin that is seen for the first time.
+    pub pinning: Pinning,
+    /// What bounds the compiling of plugins.
+    pub compile: CompileLimits,
     /// Grants, by the plugin's name.
     pub grants: BTreeMap<String, PluginGrants>,
-    /// Callers, by name; `local` is always among them.
-    pub callers: BTreeMap<CallerName, Caller>,
+    /// Callers, by name; `local` and `mcp` are always among them.
+    pub callers: BTreeMap<CallerName, Arc<Caller>>,
+    /// Scenes, by name.
+    pub scenes: Scenes,
     /// Secrets, by the operator's name.
     pub secrets: BTreeMap<String, SecretValue>,
     /// Limits of every call.
     pub limits: Limits,
     /// Rules of single tools.
     pub tools: BTreeMap<ToolName, ToolRules>,
+    /// What tools are called over MCP, where it is not `plugin__tool`; no two the same.
+    pub mcp_names: BTreeMap<ToolName, String>,
     /// Certificates that are trusted beside the system's, as PEM.
     pub roots: Vec<Vec<u8>>,
+    /// What it names of plugins.
+    pub mentions: Mentions,
 }
 
 /// What one plugin is given, as far as its tools declare it.
@@ -42,8 +54,31 @@ pub struct PluginGrants {
     pub config: BTreeMap<String, String>,
     /// Names of secrets that it may use.
     pub secrets: BTreeSet<String>,
+    /// Whether it may keep values under keys of its own.
+    pub key_value: bool,
     /// Requests that it may send.
     pub http: Vec<HttpGrant>,
+    /// Folders that it is lent, by the name that it knows them by.
+    pub directories: BTreeMap<String, DirectoryGrant>,
+}
+
+/// A folder that a plugin is lent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryGrant {
+    /// Where it is, without links on the way.
+    pub path: PathBuf,
+    /// What the plugin may do there.
+    pub access: DirectoryAccess,
+}
+
+/// What a plugin may do in a folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DirectoryAccess {
+    /// Look at it.
+    #[default]
+    Read,
+    /// Change it too.
+    Write,
 }
 
 /// Requests that a plugin may send.
@@ -135,11 +170,12 @@ pub struct ToolRules {
     pub timeout: Option<Duration>,
 }
 
-/// Who says yes to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confirm {
-    /// Nobody is asked.
-    Nobody,
-    /// A person is.
-    Person,
+/// What becomes of a plugin that is seen for the first time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Pinning {
+    /// It is taken as it is, and pinned.
+    #[default]
+    First,
+    /// It waits until a person trusts it.
+    Strict,
 }

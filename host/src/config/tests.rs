@@ -8,6 +8,7 @@ use insta::assert_snapshot;
 
 use super::read::Read as _;
 use super::*;
+use crate::model::caller::{Asker, Confirm};
 use crate::model::id::CallerName;
 use crate::model::limits::Limits;
 use crate::model::manifest::Risk;
@@ -37,7 +38,7 @@ fn an_empty_file_is_a_configuration() {
         (Path::new("plugins"), Path::new(".airlock"))
     );
     assert_eq!(config.limits, Limits::default());
-    assert_eq!(config.callers.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["local"]);
+    assert_eq!(config.callers.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["local", "mcp"]);
 }
 
 #[test]
@@ -83,6 +84,7 @@ fn what_is_written_is_what_holds() {
     assert_eq!((grant.connect, grant.read), (None, Some(Duration::from_secs(45))));
     let bot = &config.callers[&CallerName("bot".into())];
     assert_eq!((bot.max_risk, bot.permissions.as_ref().unwrap().len()), (Risk::L2, 1));
+    let bot = Asker::new(bot, None, None, &config.scenes).unwrap();
     assert!(bot.sees(&"any.tool".parse().unwrap(), Risk::L2));
     assert_eq!(config.secrets["desk_token"].reveal(), "s3cr3t");
     assert_eq!(config.limits.memory, 128 << 20);
@@ -118,7 +120,7 @@ confirm = "nobody"
     1 | plugin_folder = "p"
       | ^^^^^^^^^^^^^ not a setting at the top of the file
       |
-      = help: the settings here are plugins, state, plugin, callers, secrets, limits, tools, http
+      = help: the settings here are plugins, state, lock, plugin, callers, scenes, secrets, limits, tools, http, compile, mcp
 
     error: unknown setting `attempt`
      --> airlock.toml:2:1
@@ -429,7 +431,7 @@ nowhere = {}
      --> airlock.toml:7:1
       |
     7 | nowhere = {}
-      | ^^^^^^^ needs `env`
+      | ^^^^^^^ needs one of `env`, `file` and `command`
       |
       = help: nowhere = { env = "NOWHERE" }
 
@@ -450,7 +452,7 @@ fn a_secret_written_into_the_file_is_refused_and_not_shown() {
     error: unknown setting `secrets.other.value`
     --> airlock.toml:3
      = note: not a setting of `secrets.other`
-     = help: the settings here are env
+     = help: the settings here are env, file, command
 
     airlock.toml has 2 faults
     "#);
@@ -473,7 +475,8 @@ output = "1 GiB"
 depth = 128
 at_once = 1
 waiting = 0
-keep = "0s"
+keep = "48h"
+payloads = "24h"
 "#
     ), @r#"
     error: `limits.attempt` is out of bounds
@@ -518,14 +521,31 @@ keep = "0s"
     8 | waiting = 0
       |           ^ at least 1
 
-    error: `limits.keep` is out of bounds
-     --> airlock.toml:9:8
-      |
-    9 | keep = "0s"
-      |        ^^^^ at least 1ms
+    error: `limits.payloads` is out of bounds
+      --> airlock.toml:10:12
+       |
+    10 | payloads = "24h"
+       |            ^^^^^ at least 2days
 
     airlock.toml has 8 faults
     "#);
+}
+
+#[test]
+fn what_a_key_still_gives_is_kept_as_long_as_the_key() {
+    let limits = parse("[limits]\nkeep = \"60days\"").unwrap().limits;
+    assert_eq!(limits.payloads, limits.keep);
+    let limits = parse("[limits]\nkeep = \"1h\"\npayloads = \"1h\"").unwrap().limits;
+    assert_eq!(limits.payloads, Duration::from_secs(3600));
+}
+
+#[test]
+fn who_only_looks_needs_no_secret() {
+    let text = "[secrets]\ndesk_token = { env = \"DESK_TOKEN\" }\nunset = { env = \"UNSET\" }\nempty = { env = \"EMPTY\" }\n";
+    let look = |text| Config::read(text, Path::new("airlock.toml"), &env, Secrets::IfThere);
+    assert_eq!(look(text).unwrap().secrets.keys().collect::<Vec<_>>(), ["desk_token"]);
+    assert!(faults(text).contains("airlock.toml has 2 faults"), "{}", faults(text));
+    assert!(look("[secrets]\na = {}\n").is_err(), "what is written wrong is wrong for all");
 }
 
 #[test]
@@ -558,6 +578,149 @@ fn local_is_nobodys_to_define() {
 
     airlock.toml has 2 faults
     "#);
+}
+
+#[test]
+fn callers_users_and_scenes_are_told_whole_where_they_do_not_fit_together() {
+    assert_snapshot!(faults(
+        r#"[callers.bot]
+permissions = ["order:read", "mail:send"]
+scenes = ["refnd", "warehouse", "refund"]
+confirm = { send_mail = "none", "desk.send_mail" = "nobody" }
+users = ["ada"]
+[callers.bob]
+permissions = ["order:read"]
+[callers.bob.users]
+"ada lovelace" = { permissions = [] }
+ada = { permissions = ["order:reed", "mail:send"] }
+"*" = { permission = [] }
+[scenes.refund]
+tool = ["desk.find_order"]
+[scenes."re fund"]
+[scenes.empty]
+tools = ["desk"]
+"#
+    ), @r#"
+    error: there is no scene `refnd`
+     --> airlock.toml:3:11
+      |
+    3 | scenes = ["refnd", "warehouse", "refund"]
+      |           ^^^^^^^ a name under [scenes]
+      |
+      = help: did you mean `refund`?
+
+    error: there is no scene `warehouse`
+     --> airlock.toml:3:20
+      |
+    3 | scenes = ["refnd", "warehouse", "refund"]
+      |                    ^^^^^^^^^^^ a name under [scenes]
+      |
+      = help: write: [scenes.warehouse], and below it tools = ["desk.find_order"]
+
+    error: `send_mail` cannot be a name under `callers.bot.confirm`
+     --> airlock.toml:4:13
+      |
+    4 | confirm = { send_mail = "none", "desk.send_mail" = "nobody" }
+      |             ^^^^^^^^^ a tool is named plugin.tool, such as desk.create_ticket
+
+    error: `callers.bot.confirm.desk.send_mail` cannot be read
+     --> airlock.toml:4:52
+      |
+    4 | confirm = { send_mail = "none", "desk.send_mail" = "nobody" }
+      |                                                    ^^^^^^^^ "none" where nobody is asked, "person" where a person is
+
+    error: `callers.bot.users` is a list
+     --> airlock.toml:5:9
+      |
+    5 | users = ["ada"]
+      |         ^^^^^^^ a table, with a key for each setting
+
+    error: `ada lovelace` cannot be a name under `callers.bob.users`
+     --> airlock.toml:9:1
+      |
+    9 | "ada lovelace" = { permissions = [] }
+      | ^^^^^^^^^^^^^^ a user is named by 1 to 255 visible ASCII characters without spaces
+
+    error: the user ada cannot be permitted what the caller bob is not: order:reed
+      --> airlock.toml:10:24
+       |
+    10 | ada = { permissions = ["order:reed", "mail:send"] }
+       |                        ^^^^^^^^^^^^ a permission of the caller
+       |
+       = help: did you mean `order:read`?
+
+    error: the user ada cannot be permitted what the caller bob is not: mail:send
+      --> airlock.toml:10:38
+       |
+    10 | ada = { permissions = ["order:reed", "mail:send"] }
+       |                                      ^^^^^^^^^^^ a permission of the caller
+       |
+       = help: add it to `permissions` of [callers.bob]; a user has at most what the caller has
+
+    error: unknown setting `callers.bob.users.*.permission`
+      --> airlock.toml:11:9
+       |
+    11 | "*" = { permission = [] }
+       |         ^^^^^^^^^^ not a setting of `callers.bob.users.*`
+       |
+       = help: did you mean `permissions`?
+
+    error: `scenes.refund` lacks `tools`
+      --> airlock.toml:12:9
+       |
+    12 | [scenes.refund]
+       |         ^^^^^^ needs `tools`
+       |
+       = help: tools = ["desk.find_order", "mail.*"]
+
+    error: unknown setting `scenes.refund.tool`
+      --> airlock.toml:13:1
+       |
+    13 | tool = ["desk.find_order"]
+       | ^^^^ not a setting of `scenes.refund`
+       |
+       = help: did you mean `tools`?
+
+    error: `re fund` cannot be a name under `scenes`
+      --> airlock.toml:14:9
+       |
+    14 | [scenes."re fund"]
+       |         ^^^^^^^^^ a scene's name is at most 64 letters, digits, - and _, such as refund
+
+    error: `scenes.empty.tools` cannot be read
+      --> airlock.toml:16:10
+       |
+    16 | tools = ["desk"]
+       |          ^^^^^^ a pattern is a tool, a plugin with .*, or *, such as desk.find_order or desk.*
+
+    airlock.toml has 13 faults
+    "#);
+}
+
+#[test]
+fn what_is_written_of_a_caller_is_what_holds_for_it() {
+    let config = parse(
+        r#"
+        [callers.mcp]
+        max_risk = "L3"
+        [callers.bot]
+        permissions = ["order:read", "mail:send"]
+        scenes = ["refund"]
+        confirm = { "desk.send_mail" = "person" }
+        users = { ada = { permissions = ["order:read"] }, "*" = {} }
+        [scenes.refund]
+        tools = ["desk.*"]
+        "#,
+    )
+    .unwrap();
+    let caller = |name: &str| &config.callers[&CallerName(name.into())];
+    assert_eq!((caller("mcp").max_risk, caller("mcp").permissions.as_ref().unwrap().len()), (Risk::L3, 0));
+    let bot = caller("bot");
+    assert_eq!(bot.scenes.as_ref().unwrap().len(), 1);
+    assert_eq!(bot.users[&"ada".parse().unwrap()].len(), 1);
+    assert_eq!(bot.other_users.as_ref().unwrap().len(), 0);
+    assert_eq!(bot.confirm[&"desk.send_mail".parse().unwrap()], Confirm::Person);
+    assert_eq!(config.scenes[&"refund".parse().unwrap()].len(), 1);
 }
 
 #[test]
@@ -635,6 +798,59 @@ fn faults_are_values_too() {
     );
 }
 
+#[test]
+fn a_name_over_mcp_is_that_of_one_tool() {
+    let text = r#"
+[mcp.names]
+"desk.create_ticket" = "create_ticket"
+"desk.open_ticket" = "create_ticket"
+"desk.find_order" = "shop__find_order"
+"desk.send_mail" = "airlock__send"
+"desk.cancel" = "ticket cancel"
+desk.assign = "assign_ticket"
+"#;
+    assert_snapshot!(faults(text), @r#"
+    error: `create_ticket` is already the name of desk.create_ticket
+     --> airlock.toml:4:22
+      |
+    4 | "desk.open_ticket" = "create_ticket"
+      |                      ^^^^^^^^^^^^^^^ a name that no other tool has
+
+    error: `shop__find_order` is what shop.find_order is called unless it has a name of its own
+     --> airlock.toml:5:21
+      |
+    5 | "desk.find_order" = "shop__find_order"
+      |                     ^^^^^^^^^^^^^^^^^^ a name that no other tool has
+
+    error: `mcp.names.desk.send_mail` cannot be read
+     --> airlock.toml:6:20
+      |
+    6 | "desk.send_mail" = "airlock__send"
+      |                    ^^^^^^^^^^^^^^^ names that begin with airlock__ are those of the host's own tools
+
+    error: `mcp.names.desk.cancel` cannot be read
+     --> airlock.toml:7:17
+      |
+    7 | "desk.cancel" = "ticket cancel"
+      |                 ^^^^^^^^^^^^^^^ a name over MCP is at most 64 letters, digits, - and _, such as create_ticket
+
+    error: `desk` cannot be a name under `mcp.names`
+     --> airlock.toml:8:1
+      |
+    8 | desk.assign = "assign_ticket"
+      | ^^^^ a tool is named plugin.tool, such as desk.create_ticket
+      |
+      = help: write it in quotes: "desk.assign" = …
+
+    airlock.toml has 5 faults
+    "#);
+    let swapped = "[mcp.names]\n\"a.x\" = \"b__x\"\n\"b.x\" = \"a__x\"\n\"c.x\" = \"c__x\"\n\"d.x\" = \"old__name_1\"\n";
+    let names = parse(swapped).unwrap_err();
+    assert!(names.list()[0].text.contains("old.name_1"), "{names}");
+    let fine = parse(&swapped.replace("old__name_1", "old-name-1")).unwrap().mcp_names;
+    assert_eq!(fine.values().collect::<Vec<_>>(), ["b__x", "a__x", "c__x", "old-name-1"]);
+}
+
 /// The reference with its settings in force; prose keeps its `#`.
 fn reference_in_force() -> String {
     let setting = |line: &str| {
@@ -650,7 +866,10 @@ fn the_reference_is_in_force_as_it_stands_and_with_every_setting_taken_in() {
     assert_eq!(parse(Config::reference()).unwrap().limits, Limits::default());
     let text =
         reference_in_force().replace("#roots", "roots").replace("roots = [\"extra-ca.pem\"]", "roots = []");
-    let config = parse(&text).unwrap_or_else(|faults| panic!("{faults}"));
+    let text = text.replace("/srv/notes", "/usr").replace("/srv/manuals", "/usr");
+    // Its secrets are examples.
+    let config = Config::read(&text, Path::new("airlock.toml"), &env, Secrets::IfThere);
+    let config = config.unwrap_or_else(|faults| panic!("{faults}"));
     assert_eq!(config.limits, Limits::default());
     assert_eq!(
         (config.plugins.as_path(), config.state.as_path()),
@@ -669,7 +888,19 @@ fn the_reference_names_every_setting() {
 
 /// The dotted paths of what stands in a table, with `*` for the names that an operator chooses.
 fn settings_in(path: &str, value: &DeValue<'_>) -> BTreeSet<String> {
-    let chosen = matches!(path, "plugin" | "plugin.*.config" | "callers" | "secrets" | "tools");
+    let chosen = matches!(
+        path,
+        "plugin"
+            | "plugin.*.config"
+            | "plugin.*.directories"
+            | "callers"
+            | "callers.*.confirm"
+            | "callers.*.users"
+            | "scenes"
+            | "secrets"
+            | "tools"
+            | "mcp.names"
+    );
     match value {
         DeValue::Table(table) => {
             let below = |key: &str| match path {

@@ -6,10 +6,11 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::read::{Named, Read, Reader, Text, tables};
-use super::resolved::{AddressRange, Confirm};
-use crate::model::caller::ToolPattern;
-use crate::model::id::{CallerName, ToolName, is_name};
+use super::resolved::{AddressRange, DirectoryAccess, Pinning};
+use crate::model::caller::{Confirm, ToolPattern};
+use crate::model::id::{CallerName, NotAScene, NotAUser, SceneName, ToolName, UserName, is_name};
 use crate::model::manifest::Risk;
+use crate::model::method::{self, NotAMethod};
 use crate::model::origin::{NotAPath, NotAnOrigin, OriginPattern, PathPattern};
 
 tables! {
@@ -17,19 +18,31 @@ tables! {
     Written {
         plugins: String,
         state: String,
+        lock: Pinning,
         plugin: Named<PluginName, Plugin>,
         callers: Named<CallerName, Caller>,
+        scenes: Named<SceneName, Scene>,
         secrets: Named<SecretName, Secret>,
         limits: Limits,
         tools: Named<ToolName, Tool>,
         http: Http,
+        compile: Compile,
+        mcp: Mcp,
     }
 
     /// `[plugin.NAME]`: what one plugin is given.
     Plugin {
         config: Values,
         secrets: Vec<Spanned<SecretName>>,
+        key_value: bool,
         http: Vec<Spanned<Grant>>,
+        directories: Named<DirectoryName, Directory>,
+    }
+
+    /// `[plugin.NAME.directories] NAME = {…}`: a folder that it is lent.
+    Directory {
+        path: String,
+        access: DirectoryAccess,
     }
 
     /// `[[plugin.NAME.http]]`: requests that it may send.
@@ -47,11 +60,26 @@ tables! {
         permissions: Vec<Spanned<String>>,
         max_risk: Risk,
         tools: Vec<Spanned<ToolPattern>>,
+        scenes: Vec<Spanned<SceneName>>,
+        confirm: Named<ToolName, Confirm>,
+        users: Named<UserName, User>,
+    }
+
+    /// `[callers.NAME.users.USER]`: what a user is permitted of it.
+    User {
+        permissions: Vec<Spanned<String>>,
+    }
+
+    /// `[scenes.NAME]`: a choice of tools.
+    Scene {
+        tools: Vec<Spanned<ToolPattern>>,
     }
 
     /// `[secrets] NAME = {…}`: where a secret comes from.
     Secret {
         env: Variable,
+        file: String,
+        command: Vec<Spanned<String>>,
     }
 
     /// `[limits]`: what bounds calls.
@@ -62,9 +90,13 @@ tables! {
         fuel: u64,
         memory: Bytes,
         output: Bytes,
+        reply: Bytes,
+        attachments: Bytes,
         log: Bytes,
         requests: u64,
+        key_value: Bytes,
         body: Bytes,
+        contents: Bytes,
         input: Bytes,
         depth: u64,
         at_once: u64,
@@ -72,12 +104,25 @@ tables! {
         wait: Duration,
         keep: Duration,
         tombstone: Duration,
+        payloads: Duration,
     }
 
     /// `[tools."plugin.tool"]`: what holds for one tool.
     Tool {
         confirm: Confirm,
         timeout: Duration,
+    }
+
+    /// `[compile]`: what bounds the compiling of plugins.
+    Compile {
+        time: Duration,
+        memory: Bytes,
+        cache: Bytes,
+    }
+
+    /// `[mcp]`: what holds for the door that agents use.
+    Mcp {
+        names: Named<ToolName, McpName>,
     }
 
     /// `[http]`: what holds for every request.
@@ -97,9 +142,17 @@ pub(super) struct Value(pub(super) String);
 #[derive(Debug)]
 pub(super) struct PluginName(pub(super) String);
 
+/// The name by which a plugin knows a folder.
+#[derive(Debug)]
+pub(super) struct DirectoryName(pub(super) String);
+
 /// A secret's name.
 #[derive(Debug)]
 pub(super) struct SecretName(pub(super) String);
+
+/// What a tool is called over MCP.
+#[derive(Debug)]
+pub(super) struct McpName(pub(super) String);
 
 /// A method of HTTP.
 #[derive(Debug)]
@@ -138,6 +191,27 @@ impl Text for PluginName {
     }
 }
 
+impl Text for DirectoryName {
+    const IS: &'static str = "a folder is named as the plugin declares it: 1 to 128 characters and no space";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let named = (1..=128).contains(&text.chars().count()) && !text.contains(char::is_whitespace);
+        if named { Ok(Self(text.to_owned())) } else { Err(String::new()) }
+    }
+}
+
+impl Text for DirectoryAccess {
+    const IS: &'static str = "\"read\" where a folder is only looked at, \"write\" where it is changed too";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "read" => Ok(Self::Read),
+            "write" => Ok(Self::Write),
+            _ => Err(String::new()),
+        }
+    }
+}
+
 impl Text for SecretName {
     const IS: &'static str =
         "a secret's name is lower-case letters, digits and single _, and begins with a letter";
@@ -157,6 +231,22 @@ impl Text for CallerName {
             _ if plain && (1..=64).contains(&text.len()) => Ok(Self(text.to_owned())),
             _ => Err(String::new()),
         }
+    }
+}
+
+impl Text for UserName {
+    const IS: &'static str = "a user is named by 1 to 255 visible ASCII characters without spaces";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_: NotAUser| String::new())
+    }
+}
+
+impl Text for SceneName {
+    const IS: &'static str = "a scene's name is at most 64 letters, digits, - and _, such as refund";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_: NotAScene| String::new())
     }
 }
 
@@ -204,14 +294,27 @@ impl Text for Method {
     const IS: &'static str = "a method is in capitals, such as GET or POST";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let capitals = (1..=32).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
+        match method::read(text) {
+            Ok(method) => Ok(Self(method.to_owned())),
+            Err(why @ NotAMethod::Never) => Err(why.to_string()),
+            Err(NotAMethod::NoWord) => match text.to_uppercase() {
+                upper if method::read(&upper).is_ok() => Err(format!("a method is in capitals: {upper}")),
+                _ => Err(String::new()),
+            },
+        }
+    }
+}
+
+impl Text for McpName {
+    const IS: &'static str = "a name over MCP is at most 64 letters, digits, - and _, such as create_ticket";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
         match text {
-            "CONNECT" | "TRACE" => Err("CONNECT and TRACE are never sent".to_owned()),
-            _ if capitals => Ok(Self(text.to_owned())),
-            "get" | "head" | "post" | "put" | "patch" | "delete" => {
-                Err(format!("a method is in capitals: {}", text.to_uppercase()))
+            _ if text.starts_with("airlock__") => {
+                Err("names that begin with airlock__ are those of the host's own tools".to_owned())
             }
+            _ if plain && (1..=64).contains(&text.len()) => Ok(Self(text.to_owned())),
             _ => Err(String::new()),
         }
     }
@@ -248,6 +351,18 @@ impl Text for Confirm {
         match text {
             "none" => Ok(Self::Nobody),
             "person" => Ok(Self::Person),
+            _ => Err(String::new()),
+        }
+    }
+}
+
+impl Text for Pinning {
+    const IS: &'static str = "\"first\" where a plugin is taken as it is first seen, \"strict\" where it waits for `airlock trust`";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "first" => Ok(Self::First),
+            "strict" => Ok(Self::Strict),
             _ => Err(String::new()),
         }
     }

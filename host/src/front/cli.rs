@@ -1,25 +1,41 @@
 //! The command line: data on standard output, everything else on standard error.
 
+mod attach;
+mod build;
 mod call;
+mod check;
 mod clean;
+mod completions;
 mod decide;
+mod doctor;
 mod explain;
+mod fields;
 mod hints;
 mod init;
 mod layout;
+mod mcp;
+mod new;
 mod output;
 mod problem;
 mod progress;
 mod runs;
+mod setup;
+mod tool;
+mod toolchain;
 mod tools;
+mod trust;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::host::{Config, Host};
+use crate::host;
+use clean::Clean;
 use output::Output;
 use problem::{Exit, Problem};
 
@@ -55,8 +71,30 @@ enum Command {
     Runs(runs::Arguments),
     /// Settle a run of which nobody knows whether it happened
     Decide(decide::Arguments),
+    /// Serve an MCP client over standard input and output
+    Mcp(mcp::Arguments),
+    /// Print the lines by which an MCP client starts this host
+    Setup(setup::Arguments),
+    /// Accept a plugin that changed, or list those that wait for it
+    Trust(trust::Arguments),
+    /// Begin a plugin in Rust: a folder that builds
+    New(new::Arguments),
+    /// Build a plugin, put it into the folder of plugins, and accept it there
+    Build(build::Arguments),
+    /// Say what a component declares, imports and would be granted
+    Check(check::Arguments),
+    /// Say whether everything here is as it should be, and what would mend it
+    Doctor,
     /// Say what a code means and what to do about it
     Explain(explain::Arguments),
+    /// Print what a shell needs to complete this command
+    Completions(completions::Arguments),
+    /// Compile the component on standard input; the host calls this
+    #[command(name = host::COMPILE, hide = true)]
+    Compile {
+        /// The most memory to hold, in bytes
+        memory: u64,
+    },
 }
 
 /// Does what the arguments, the program's name first, ask for.
@@ -66,6 +104,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error, given.iter().any(|argument| argument == "--json")),
     };
+    if let Command::Compile { memory } = arguments.command {
+        return host::compile(memory);
+    }
     let output = Output { json: arguments.json };
     log_to_standard_error();
     let done = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
@@ -81,6 +122,16 @@ async fn dispatch(arguments: Arguments, output: Output) -> Result<Exit, Problem>
     match arguments.command {
         Command::Init => init::run(config, output),
         Command::Explain(arguments) => explain::run(&arguments, output),
+        Command::New(arguments) => new::run(&arguments, output),
+        Command::Build(arguments) => build::run(&arguments, config, output).await,
+        Command::Check(arguments) => check::run(&arguments, config, output).await,
+        Command::Completions(arguments) => completions::run(&arguments, output),
+        Command::Doctor => doctor::run(config, output),
+        // Done before there are threads.
+        Command::Compile { .. } => Ok(Exit::Done),
+        Command::Mcp(arguments) => mcp::run(&arguments, config, output).await,
+        Command::Setup(arguments) => setup::run(&arguments, config, output),
+        Command::Trust(arguments) => trust::run(&arguments, config, output).await,
         Command::Tools(arguments) => tools::run(&arguments, config, output).await,
         Command::Call(arguments) => call::run(arguments, config, output).await,
         Command::Runs(arguments) => runs::run(&arguments, config, output).await,
@@ -90,13 +141,14 @@ async fn dispatch(arguments: Arguments, output: Output) -> Result<Exit, Problem>
 
 /// What callers are not told, the person at the command line is.
 fn log_to_standard_error() {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_max_level(tracing::Level::WARN)
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(|| Clean(std::io::stderr()))
         .with_ansi(false)
         .with_target(false)
-        .without_time()
-        .init();
+        .without_time();
+    // The MCP door tells itself what it refuses.
+    let told = Targets::new().with_default(LevelFilter::WARN).with_target("rmcp", LevelFilter::ERROR);
+    tracing_subscriber::registry().with(lines).with(told).init();
 }
 
 /// What clap says: help and version are answers, the rest is a refusal.
@@ -109,9 +161,4 @@ fn refuse(error: &clap::Error, json: bool) -> ExitCode {
     // A reader that went away has no use for the answer.
     let _ = error.print();
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
-}
-
-/// Opens the host by the configuration that holds here.
-async fn open(config: Option<&Path>) -> Result<Host, Problem> {
-    Ok(Host::open(Config::load(config)?).await?)
 }

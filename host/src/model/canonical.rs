@@ -7,6 +7,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::attachment::Attachment;
 use super::id::{Digest, ToolName};
 use super::limits::Limits;
 
@@ -51,14 +52,15 @@ pub fn read(text: &str, limits: &Limits) -> Result<Value, Vec<Fault>> {
     if size > limits.input {
         return Err(whole(format!("the input has {size} bytes and may have {}", limits.input)));
     }
-    if let Some(depth) = too_deep(text, limits.depth) {
-        return Err(whole(format!("the input is nested {depth} deep and may be {}", limits.depth)));
+    if let Some((depth, at)) = too_deep(text, limits.depth) {
+        let limit = limits.depth;
+        let told =
+            format!("the input is nested {depth} deep and may be {limit}; it goes too deep at byte {at}");
+        return Err(whole(told));
     }
     let value: Value =
         serde_json::from_str(text).map_err(|error| whole(format!("the input is no JSON: {error}")))?;
-    let mut scan = Scan { text, at: 0, path: Vec::new(), faults: Vec::new() };
-    scan.value();
-    let mut faults = scan.faults;
+    let mut faults = Scan::faults_of(text, true);
     if !value.is_object() {
         faults.insert(0, Fault { path: String::new(), text: "the input must be a JSON object".to_owned() });
     }
@@ -66,11 +68,24 @@ pub fn read(text: &str, limits: &Limits) -> Result<Value, Vec<Fault>> {
     if faults.is_empty() { Ok(value) } else { Err(faults) }
 }
 
-/// What makes two calls the same action: the tool and the canonical form of the input as it was received.
-pub fn action_hash(tool: &ToolName, input: &Value) -> Digest {
+/// The fields that stand twice in text that is known to be JSON, each with its place: of what readers make of them, no
+/// two need be alike.
+pub fn repeated(text: &str) -> Vec<Fault> {
+    Scan::faults_of(text, false)
+}
+
+/// What makes two calls the same action: the tool, the canonical form of the input as it was received, and what came
+/// beside it.
+pub fn action_hash(tool: &ToolName, input: &Value, attachments: &[Attachment]) -> Digest {
     let mut canonical = Vec::with_capacity(USUAL_INPUT);
     write(input, &mut canonical);
-    Digest::of_parts(&[b"action", tool.to_string().as_bytes(), &canonical])
+    let tool = tool.to_string();
+    let digests: Vec<Digest> = attachments.iter().map(Attachment::digest).collect();
+    let mut parts: Vec<&[u8]> = vec![b"action", tool.as_bytes(), &canonical];
+    for (attachment, digest) in attachments.iter().zip(&digests) {
+        parts.extend([attachment.name.as_bytes(), attachment.media_type.as_bytes(), &digest.0]);
+    }
+    Digest::of_parts(&parts)
 }
 
 /// Writes a value as RFC 8785 asks: fields in the order of their UTF-16, nothing between, numbers as in JavaScript.
@@ -114,9 +129,11 @@ fn plain(value: &impl Serialize, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }
 
-fn too_deep(text: &str, limit: u64) -> Option<u64> {
+/// How deep the text is nested, and at which byte, from 1, it first goes beyond the limit.
+fn too_deep(text: &str, limit: u64) -> Option<(u64, usize)> {
     let bytes = text.as_bytes();
     let (mut depth, mut deepest, mut at) = (0u64, 0u64, 0);
+    let mut beyond = None;
     while let Some(byte) = bytes.get(at) {
         at += 1;
         match byte {
@@ -124,12 +141,15 @@ fn too_deep(text: &str, limit: u64) -> Option<u64> {
             b'{' | b'[' => {
                 depth += 1;
                 deepest = deepest.max(depth);
+                if depth > limit {
+                    beyond.get_or_insert(at);
+                }
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
-    (deepest > limit).then_some(deepest)
+    beyond.map(|at| (deepest, at))
 }
 
 /// The place after the string whose text begins here.
@@ -158,6 +178,8 @@ struct Scan<'a> {
     text: &'a str,
     at: usize,
     path: Vec<Step<'a>>,
+    /// Whether numbers are looked at as well as names.
+    numbers: bool,
     faults: Vec<Fault>,
 }
 
@@ -169,6 +191,12 @@ enum Step<'a> {
 }
 
 impl<'a> Scan<'a> {
+    fn faults_of(text: &'a str, numbers: bool) -> Vec<Fault> {
+        let mut scan = Self { text, at: 0, path: Vec::new(), numbers, faults: Vec::new() };
+        scan.value();
+        scan.faults
+    }
+
     fn value(&mut self) {
         match self.peek() {
             Some(b'{') => self.object(),
@@ -225,6 +253,9 @@ impl<'a> Scan<'a> {
     fn number(&mut self) {
         let start = self.at;
         self.skip(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E') || byte.is_ascii_digit());
+        if !self.numbers {
+            return;
+        }
         let text = &self.text[start..self.at];
         let shown = told(text);
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
@@ -295,6 +326,14 @@ mod tests {
     }
 
     #[test]
+    fn a_field_that_stands_twice_is_found_where_numbers_are_nobodys_matter() {
+        let found = |text| repeated(text).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(found(r#"{"a": 9007199254740993, "b": [{"c": 1}, {"c": 1}]}"#), [""; 0]);
+        let twice = "the field stands there twice; keep one";
+        assert_eq!(found(r#"{"a": 1.0e400, "b": [{"c": 1, "\u0063": 2}]}"#), [format!("/b/0/c: {twice}")]);
+    }
+
+    #[test]
     fn every_fault_is_told_with_its_place() {
         assert_eq!(
             faults(r#"{"a": 1, "b": {"c": [9007199254740992, 0.12345678901234567891], "c": 2}, "a": -1}"#)
@@ -323,7 +362,10 @@ mod tests {
     #[test]
     fn depth_and_size_are_bounded_before_anything_is_built() {
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(faults(&deep), ["the input is nested 100001 deep and may be 64"]);
+        assert_eq!(
+            faults(&deep),
+            ["the input is nested 100001 deep and may be 64; it goes too deep at byte 69"]
+        );
         let large = format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20));
         assert_eq!(faults(&large), ["the input has 1048584 bytes and may have 1048576"]);
         assert!(read(&format!("{{\"a\":\"{}\"}}", "[".repeat(100)), &Limits::default()).is_ok());
@@ -337,12 +379,12 @@ mod tests {
     #[test]
     fn equal_input_is_one_action_however_it_is_written() {
         let tool: ToolName = "desk.find_order".parse().unwrap();
-        let hash = |text: &str| action_hash(&tool, &read(text, &Limits::default()).unwrap());
+        let hash = |text: &str| action_hash(&tool, &read(text, &Limits::default()).unwrap(), &[]);
         assert_eq!(hash(r#"{"a":1,"b":"é"}"#), hash("{ \"b\":\"\\u00e9\",\n\"a\":1.0 }"));
         assert_ne!(hash(r#"{"a":1}"#), hash(r#"{"a":"1"}"#));
         assert_ne!(
-            action_hash(&"desk.a".parse().unwrap(), &serde_json::json!({})),
-            action_hash(&"desk.b".parse().unwrap(), &serde_json::json!({}))
+            action_hash(&"desk.a".parse().unwrap(), &serde_json::json!({}), &[]),
+            action_hash(&"desk.b".parse().unwrap(), &serde_json::json!({}), &[])
         );
     }
 
@@ -386,7 +428,7 @@ mod tests {
             let tool: ToolName = "a.b".parse().unwrap();
             let forward: serde_json::Map<_, _> = fields.iter().map(|(k, v)| (k.clone(), Value::from(*v))).collect();
             let backward: serde_json::Map<_, _> = fields.iter().rev().map(|(k, v)| (k.clone(), Value::from(*v))).collect();
-            prop_assert_eq!(action_hash(&tool, &forward.into()), action_hash(&tool, &backward.into()));
+            prop_assert_eq!(action_hash(&tool, &forward.into(), &[]), action_hash(&tool, &backward.into(), &[]));
         }
 
         #[test]

@@ -8,53 +8,18 @@ use serde_json::{Value, json};
 use super::code;
 use super::effect::{Effect, EffectState, Left};
 use super::failure::{Failure, Kind};
+use super::limits::Limit;
+use super::reply::Output;
 use super::state::{Event, Reason};
 
-/// A limit that ended an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Limit {
-    /// The attempt's time.
-    Time(Duration),
-    /// Computed instructions.
-    Fuel(u64),
-    /// Memory over all memories and tables, in bytes.
-    Memory(u64),
-    /// Output, in bytes.
-    Output(u64),
-    /// Requests.
-    Requests(u64),
-}
-
-impl Limit {
-    fn failure(self) -> Failure {
-        let (code, text) = match self {
-            Self::Time(time) => {
-                (code::TIME_LIMIT, format!("the attempt took longer than {time:?} ([limits] attempt)"))
-            }
-            Self::Fuel(fuel) => {
-                (code::FUEL_LIMIT, format!("the tool used up its {fuel} units of fuel ([limits] fuel)"))
-            }
-            Self::Memory(bytes) => (
-                code::MEMORY_LIMIT,
-                format!("the tool asked for more than {bytes} bytes of memory ([limits] memory)"),
-            ),
-            Self::Output(bytes) => (
-                code::OUTPUT_LIMIT,
-                format!("the tool gave more than {bytes} bytes of output ([limits] output)"),
-            ),
-            Self::Requests(count) => {
-                (code::REQUEST_LIMIT, format!("the tool sent more than {count} requests ([limits] requests)"))
-            }
-        };
-        Failure::new(Kind::Limit, code, text)
-    }
-}
+/// When asking again makes sense, where no sandbox was free: attempts end by themselves.
+const COME_BACK: Duration = Duration::from_secs(1);
 
 /// How an attempt ended, before its effects are looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ended {
-    /// The guest gave a reply: JSON text.
-    Replied(String),
+    /// The guest gave a reply.
+    Replied(Output),
     /// The guest gave an error of its own.
     Declared(Failure),
     /// The guest trapped; the text is for the log.
@@ -63,10 +28,14 @@ pub enum Ended {
     BadOutput(String),
     /// A limit ended it.
     Limit(Limit),
-    /// What was about to be done could not be written down.
+    /// It did not begin: the sandboxes that ran left no room for this one; the text is for the log.
+    NoRoom(String),
+    /// What was about to be done could not be written down, or what was asked for not be read.
     StoreFailed(String),
     /// A keyed request matched none of those that an earlier attempt had left open, and was not sent.
     Drifted(String),
+    /// Its caller wanted no more of it, and the host ended it.
+    Withdrawn,
     /// The process died.
     Interrupted,
 }
@@ -76,12 +45,26 @@ impl Ended {
     fn may_pass(&self) -> bool {
         match self {
             Self::Declared(failure) => failure.kind.retryable(),
-            Self::Limit(Limit::Time(_)) | Self::StoreFailed(_) | Self::Interrupted => true,
+            Self::Limit(Limit::Time(_))
+            | Self::NoRoom(_)
+            | Self::StoreFailed(_)
+            | Self::Withdrawn
+            | Self::Interrupted => true,
             Self::Replied(_)
             | Self::Trapped(_)
             | Self::BadOutput(_)
             | Self::Drifted(_)
-            | Self::Limit(Limit::Fuel(_) | Limit::Memory(_) | Limit::Output(_) | Limit::Requests(_)) => false,
+            | Self::Limit(
+                Limit::Fuel(_)
+                | Limit::Memory(_)
+                | Limit::Resources(_)
+                | Limit::Handles(_)
+                | Limit::Random(_)
+                | Limit::Output(_)
+                | Limit::Attachments(_)
+                | Limit::Piece(_)
+                | Limit::Requests(_),
+            ) => false,
         }
     }
 
@@ -103,8 +86,14 @@ impl Ended {
                 Some(failure)
             }
             Self::Limit(limit) => Some(limit.failure()),
+            Self::NoRoom(log) => {
+                let text = "the sandboxes that run now leave no room for another; nothing was run";
+                let mut failure = Failure::new(Kind::Throttled, code::OVERLOADED, text).after(COME_BACK);
+                failure.log = Some(log);
+                Some(failure)
+            }
             Self::StoreFailed(log) => {
-                let text = "the host could not write down what the tool was about to do, so it was not done";
+                let text = "the host could not use its store, so what the tool was about to do was not done";
                 let mut failure = Failure::new(Kind::Transient, code::STORE_UNAVAILABLE, text);
                 failure.log = Some(log);
                 Some(failure)
@@ -114,6 +103,11 @@ impl Ended {
                 failure.log = Some(log);
                 Some(failure)
             }
+            Self::Withdrawn => Some(Failure::new(
+                Kind::Transient,
+                code::INTERRUPTED,
+                "the caller withdrew the call before it ended",
+            )),
             Self::Interrupted => Some(Failure::new(
                 Kind::Transient,
                 code::INTERRUPTED,
@@ -126,8 +120,8 @@ impl Ended {
 /// What becomes of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// It did what was asked; the output as JSON text.
-    Done(String),
+    /// It did what was asked.
+    Done(Output),
     /// It failed and left nothing that matters behind.
     Failed {
         /// Why.
@@ -136,7 +130,12 @@ pub enum Verdict {
         rearms: bool,
     },
     /// Part of it was done, and it failed.
-    Partial(Failure),
+    Partial {
+        /// Why.
+        failure: Failure,
+        /// Whether the key, given again, runs it again.
+        rearms: bool,
+    },
     /// It may have happened.
     Unknown {
         /// Why.
@@ -152,7 +151,7 @@ impl Verdict {
         match self {
             Self::Done(_) => Event::Completed,
             Self::Failed { .. } => Event::Failed,
-            Self::Partial(_) => Event::Suspended(Reason::HalfDone),
+            Self::Partial { .. } => Event::Suspended(Reason::HalfDone),
             Self::Unknown { .. } => Event::Suspended(Reason::Unknown),
         }
     }
@@ -160,8 +159,10 @@ impl Verdict {
     /// Whether the key, given again, runs the same run again.
     pub fn rearms(&self) -> bool {
         match self {
-            Self::Failed { rearms, .. } | Self::Unknown { rearms, .. } => *rearms,
-            Self::Done(_) | Self::Partial(_) => false,
+            Self::Failed { rearms, .. } | Self::Partial { rearms, .. } | Self::Unknown { rearms, .. } => {
+                *rearms
+            }
+            Self::Done(_) => false,
         }
     }
 }
@@ -188,15 +189,18 @@ pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
         | Ended::Trapped(_)
         | Ended::BadOutput(_)
         | Ended::Limit(_)
+        | Ended::NoRoom(_)
         | Ended::StoreFailed(_)
+        | Ended::Withdrawn
         | Ended::Interrupted => {
-            let interrupted = ended == Ended::Interrupted;
+            let interrupted = matches!(ended, Ended::Withdrawn | Ended::Interrupted);
             let mut failure = ended.word().unwrap_or_else(|| Failure::internal("an attempt without an end"));
             if interrupted && left.nothing() {
                 failure.message.push_str("; nothing was left behind");
             }
             if left.done {
-                Verdict::Partial(partial(effects, failure))
+                // A process that died judged nothing; what is done again under its key is what was done.
+                Verdict::Partial { failure: partial(effects, failure), rearms: interrupted && !left.once }
             } else if failure.kind == Kind::UnknownOutcome {
                 Verdict::Unknown { failure, rearms: false }
             } else {
@@ -229,7 +233,9 @@ fn partial(effects: &[Effect], cause: Failure) -> Failure {
 /// What a caller may know of effects: the method and the path, never the host or the query.
 fn list(effects: &[Effect], state: EffectState) -> Vec<Value> {
     let lines = effects.iter().filter(|effect| effect.state == state).map(|effect| {
-        let path = url::Url::parse(&effect.target).map(|url| url.path().to_owned()).unwrap_or_default();
+        // Of a URL the place is not told; what lies in a lent folder is named by folder and path.
+        let url = url::Url::parse(&effect.target).ok().filter(|url| !url.cannot_be_a_base());
+        let path = url.map_or_else(|| effect.target.clone(), |url| url.path().to_owned());
         let mut line = json!({ "attempt": effect.attempt, "effect": format!("{} {path}", effect.method) });
         if let Some(status) = effect.status {
             line["status"] = json!(status);
@@ -242,6 +248,7 @@ fn list(effects: &[Effect], state: EffectState) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::super::id::Digest;
+    use super::super::limits::{AttemptTime, Says};
     use super::super::manifest::Repeat;
     use super::*;
     use proptest::prelude::*;
@@ -277,16 +284,22 @@ mod tests {
             Just(Kind::Fatal),
         ];
         prop_oneof![
-            Just(Ended::Replied("{}".into())),
+            Just(Ended::Replied(Output { data: "{}".into(), ..Output::default() })),
             declared.prop_map(|kind| Ended::Declared(Failure::new(kind, "X", "x"))),
             Just(Ended::Trapped("unreachable".into())),
             Just(Ended::BadOutput("no".into())),
-            Just(Ended::Limit(Limit::Time(Duration::from_secs(1)))),
+            Just(Ended::Limit(time())),
             Just(Ended::Limit(Limit::Fuel(1))),
+            Just(Ended::NoRoom("all slots are taken".into())),
             Just(Ended::StoreFailed("full".into())),
             Just(Ended::Drifted("other".into())),
+            Just(Ended::Withdrawn),
             Just(Ended::Interrupted),
         ]
+    }
+
+    fn time() -> Limit {
+        Limit::Time(AttemptTime { time: Duration::from_secs(1), says: Says::Limits })
     }
 
     proptest! {
@@ -329,8 +342,9 @@ mod tests {
             ended in ended(),
             effects in prop::collection::vec(effect(), 0..5),
         ) {
-            let (Verdict::Failed { failure, .. } | Verdict::Partial(failure) | Verdict::Unknown { failure, .. }) =
-                classify(ended, &effects)
+            let (Verdict::Failed { failure, .. }
+            | Verdict::Partial { failure, .. }
+            | Verdict::Unknown { failure, .. }) = classify(ended, &effects)
             else {
                 return Ok(());
             };
@@ -364,7 +378,7 @@ mod tests {
         let told = |effects: &[Effect]| match classify(Ended::Interrupted, effects) {
             Verdict::Done(_) => panic!("nobody replied"),
             Verdict::Failed { failure, .. }
-            | Verdict::Partial(failure)
+            | Verdict::Partial { failure, .. }
             | Verdict::Unknown { failure, .. } => {
                 format!("{} {:?}", failure.message, failure.log)
             }
@@ -373,6 +387,28 @@ mod tests {
         for state in [EffectState::Open, EffectState::Done] {
             assert!(!told(&[effect(state)]).contains("nothing was left behind"), "{state:?}");
         }
+    }
+
+    #[test]
+    fn what_was_done_before_the_process_died_may_be_repeated_where_repeating_changes_nothing() {
+        let done = |repeat| Effect {
+            attempt: 1,
+            ordinal: 1,
+            repeat,
+            method: "POST".into(),
+            target: "http://x/tickets".into(),
+            request: Digest([1; 32]),
+            key: (repeat == Repeat::Keyed).then(|| "k".into()),
+            state: EffectState::Done,
+            status: Some(201),
+        };
+        let interrupted = |effects: &[Effect]| classify(Ended::Interrupted, effects);
+        let verdict = interrupted(&[done(Repeat::Keyed), done(Repeat::Idempotent)]);
+        assert_eq!((verdict.event(), verdict.rearms()), (Event::Suspended(Reason::HalfDone), true));
+        assert!(!interrupted(&[done(Repeat::Keyed), done(Repeat::Once)]).rearms());
+        // Who saw that it was done and gave up all the same has judged.
+        let gave_up = Ended::Declared(Failure::new(Kind::Transient, "X", "x"));
+        assert!(!classify(gave_up, &[done(Repeat::Keyed)]).rearms());
     }
 
     #[test]
@@ -396,8 +432,17 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_found_no_room_is_told_when_to_come_back_and_may() {
+        let Verdict::Failed { failure, rearms } = classify(Ended::NoRoom("60 memories".into()), &[]) else {
+            panic!("nothing was begun");
+        };
+        assert_eq!((failure.kind, &*failure.code, rearms), (Kind::Throttled, "OVERLOADED", true));
+        assert!(failure.retry_after > Duration::ZERO && !failure.message.contains("60"));
+    }
+
+    #[test]
     fn time_running_out_with_nothing_left_behind_may_pass() {
-        assert!(classify(Ended::Limit(Limit::Time(Duration::from_secs(1))), &[]).rearms());
+        assert!(classify(Ended::Limit(time()), &[]).rearms());
         assert!(!classify(Ended::Limit(Limit::Fuel(1)), &[]).rearms());
     }
 }

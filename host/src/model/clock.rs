@@ -15,6 +15,11 @@ impl Timestamp {
         Self(self.0.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// The moment `earlier` before this one; the beginning of time where it does not fit.
+    pub fn minus(self, earlier: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(earlier.as_millis()).unwrap_or(i64::MAX)))
+    }
+
     /// How long after `earlier` this moment is; zero where it is before.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

@@ -23,6 +23,8 @@ pub enum EffectState {
     NotDone,
     /// It may have happened, and a person chose to go on without knowing.
     SetAside,
+    /// It happened, and what it had changed is as it was before.
+    PutBack,
 }
 
 impl EffectState {
@@ -36,12 +38,13 @@ impl EffectState {
             Self::NotSent => "not_sent",
             Self::NotDone => "not_done",
             Self::SetAside => "set_aside",
+            Self::PutBack => "put_back",
         }
     }
 
     /// The state that was stored as this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        const ALL: [EffectState; 7] = [
+        const ALL: [EffectState; 8] = [
             EffectState::Open,
             EffectState::Done,
             EffectState::Refused,
@@ -49,6 +52,7 @@ impl EffectState {
             EffectState::NotSent,
             EffectState::NotDone,
             EffectState::SetAside,
+            EffectState::PutBack,
         ];
         ALL.into_iter().find(|state| state.word() == word)
     }
@@ -129,7 +133,8 @@ impl Left {
                 | EffectState::FailedClean
                 | EffectState::NotSent
                 | EffectState::NotDone
-                | EffectState::SetAside => {}
+                | EffectState::SetAside
+                | EffectState::PutBack => {}
             }
         }
         left

@@ -113,6 +113,45 @@ impl fmt::Display for Digest {
     }
 }
 
+impl FromStr for Digest {
+    type Err = NotADigest;
+
+    fn from_str(text: &str) -> Result<Self, NotADigest> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.bytes().all(|letter| letter.is_ascii_hexdigit()) {
+            return Err(NotADigest);
+        }
+        for (byte, letters) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let letters = std::str::from_utf8(letters).map_err(|_| NotADigest)?;
+            *byte = u8::from_str_radix(letters, 16).map_err(|_| NotADigest)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The text is no SHA-256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotADigest;
+
+impl fmt::Display for NotADigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a SHA-256 has 64 hexadecimal digits")
+    }
+}
+
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_hex(f, &self.0)
@@ -186,6 +225,85 @@ impl fmt::Display for CallerName {
     }
 }
 
+/// On whose behalf a caller asks: 1 to 255 visible ASCII characters, as whoever calls names its users.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct UserName(String);
+
+impl UserName {
+    /// The name's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for UserName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for UserName {
+    type Err = NotAUser;
+
+    fn from_str(text: &str) -> Result<Self, NotAUser> {
+        let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if visible && (1..=255).contains(&text.len()) { Ok(Self(text.to_owned())) } else { Err(NotAUser) }
+    }
+}
+
+/// The text names no user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAUser;
+
+impl fmt::Display for NotAUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a user is named by 1 to 255 visible ASCII characters without spaces, such as ada@example.com",
+        )
+    }
+}
+
+impl std::error::Error for NotAUser {}
+
+/// A choice of tools that the operator gave a name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct SceneName(String);
+
+impl fmt::Display for SceneName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for SceneName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SceneName {
+    type Err = NotAScene;
+
+    fn from_str(text: &str) -> Result<Self, NotAScene> {
+        let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        if plain && (1..=64).contains(&text.len()) { Ok(Self(text.to_owned())) } else { Err(NotAScene) }
+    }
+}
+
+/// The text names no scene.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAScene;
+
+impl fmt::Display for NotAScene {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a scene's name is at most 64 letters, digits, - and _, such as refund")
+    }
+}
+
+impl std::error::Error for NotAScene {}
+
 /// Joins the log lines and records of one conversation; 32 hexadecimal digits, as in W3C Trace Context.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
@@ -237,6 +355,20 @@ mod tests {
         assert!("desk.create_ticket".parse::<ToolName>().is_ok());
         for bad in ["desk", "desk.", ".x", "Desk.x", "desk.a__b", "desk.a.b", "1desk.x", "desk.ä"] {
             assert!(bad.parse::<ToolName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn users_are_visible_ascii_and_scenes_are_words() {
+        for good in ["ada", "ada@example.com", "42", "*", &"u".repeat(255)] {
+            assert!(good.parse::<UserName>().is_ok(), "{good}");
+        }
+        for bad in ["", "ada lovelace", "ada\n", "ädä", "\u{202e}ada", &"u".repeat(256)] {
+            assert_eq!(bad.parse::<UserName>(), Err(NotAUser), "{bad:?}");
+        }
+        assert!("refund-2".parse::<SceneName>().is_ok());
+        for bad in ["", "a b", "a/b", "a.b", &"s".repeat(65)] {
+            assert_eq!(bad.parse::<SceneName>(), Err(NotAScene), "{bad:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::id::{CallerName, Digest};
+use super::id::{CallerName, Digest, UserName};
 use super::state::RunState;
 
 /// An idempotency key, 1 to 255 visible ASCII characters.
@@ -28,9 +28,13 @@ impl Key {
         &self.0
     }
 
-    /// What makes the key unique: the same text of another caller is another key.
-    pub fn scope(&self, caller: &CallerName) -> Digest {
-        Digest::of_parts(&[b"key", caller.0.as_bytes(), self.0.as_bytes()])
+    /// What makes the key unique: the same text of another caller, or for another user, is another key.
+    pub fn scope(&self, caller: &CallerName, user: Option<&UserName>) -> Digest {
+        let (caller, text) = (caller.0.as_bytes(), self.0.as_bytes());
+        match user {
+            None => Digest::of_parts(&[b"key", caller, text]),
+            Some(user) => Digest::of_parts(&[b"key", caller, user.as_str().as_bytes(), text]),
+        }
     }
 }
 
@@ -133,6 +137,24 @@ mod tests {
             Key::parse("a b").unwrap_err().to_string(),
             "a key has 1 to 255 visible ASCII characters and no spaces; this one has something else at character 2"
         );
+    }
+
+    #[test]
+    fn the_same_key_of_another_caller_or_user_is_another_key() {
+        let key = |text: &str| Key::parse(text).unwrap();
+        let (ann, bot) = (CallerName("ann".into()), CallerName("bot".into()));
+        let (ada, eve): (UserName, UserName) = ("ada".parse().unwrap(), "eve".parse().unwrap());
+        let scopes = [
+            key("k").scope(&ann, None),
+            key("k").scope(&bot, None),
+            key("k").scope(&bot, Some(&ada)),
+            key("k").scope(&bot, Some(&eve)),
+            key("ada").scope(&bot, None),
+            key("l").scope(&bot, Some(&ada)),
+        ];
+        let different: std::collections::HashSet<_> = scopes.iter().collect();
+        assert_eq!(different.len(), scopes.len());
+        assert_eq!(key("k").scope(&bot, Some(&ada)), scopes[2]);
     }
 
     fn known() -> impl Strategy<Value = Known> {

@@ -1,6 +1,12 @@
-//! Limits of time, size and number, with their defaults.
+//! Limits of time, size and number, with their defaults, and what is told when one ends an attempt.
 
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::code;
+use super::failure::{Failure, Kind};
+use super::id::ToolName;
 
 /// What bounds calls. Every field is enforced, and each limit's failure names its setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +23,20 @@ pub struct Limits {
     pub memory: u64,
     /// Output of one call, in bytes.
     pub output: u64,
+    /// What is shown of one result, in bytes; the whole is given by page.
+    pub reply: u64,
+    /// What goes beside input and output of one call, in bytes, both together.
+    pub attachments: u64,
     /// Log of one attempt, in bytes; what is more is counted and dropped.
     pub log: u64,
     /// Requests of one attempt.
     pub requests: u64,
+    /// What one plugin keeps under keys of its own, in bytes of keys and values.
+    pub key_value: u64,
     /// A request's or an answer's body, in bytes.
     pub body: u64,
+    /// What is kept of files before one run changes them, in bytes; a change beyond it is refused.
+    pub contents: u64,
     /// Input of one call, in bytes.
     pub input: u64,
     /// How deep input may be nested.
@@ -37,6 +51,25 @@ pub struct Limits {
     pub keep: Duration,
     /// How much longer the key of a tool that must not repeat is remembered without its result.
     pub tombstone: Duration,
+    /// How long input, result and logs of a run are kept, after it ended; their hashes stay.
+    pub payloads: Duration,
+}
+
+/// What bounds the compiling of plugins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompileLimits {
+    /// How long compiling one plugin may take.
+    pub time: Duration,
+    /// How much memory the compiler of one plugin may hold, in bytes.
+    pub memory: u64,
+    /// How much compiled code is kept, in bytes; what was not used for longest goes first.
+    pub cache: u64,
+}
+
+impl Default for CompileLimits {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(120), memory: 2 << 30, cache: 2 << 30 }
+    }
 }
 
 impl Default for Limits {
@@ -48,9 +81,13 @@ impl Default for Limits {
             fuel: 20_000_000_000,
             memory: 64 << 20,
             output: 1 << 20,
+            reply: 32 << 10,
+            attachments: 8 << 20,
             log: 64 << 10,
             requests: 100,
+            key_value: 64 << 20,
             body: 8 << 20,
+            contents: 50 << 20,
             input: 1 << 20,
             depth: 64,
             at_once: 64,
@@ -58,6 +95,109 @@ impl Default for Limits {
             wait: Duration::from_secs(20),
             keep: Duration::from_secs(24 * 3600),
             tombstone: Duration::from_secs(7 * 24 * 3600),
+            payloads: Duration::from_secs(30 * 24 * 3600),
         }
+    }
+}
+
+/// How long one attempt may take, and where that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AttemptTime {
+    /// How long.
+    pub time: Duration,
+    /// Where it stands.
+    pub says: Says,
+}
+
+/// Who says how long an attempt may take.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Says {
+    /// The operator, for every tool: `[limits] attempt`.
+    Limits,
+    /// The operator, for this one: `[tools."plugin.tool"] timeout`.
+    Rule(ToolName),
+    /// The tool itself, in its manifest.
+    Tool,
+}
+
+/// A limit that ended an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// The attempt's time.
+    Time(AttemptTime),
+    /// Computed instructions.
+    Fuel(u64),
+    /// Memory over all memories and tables, in bytes.
+    Memory(u64),
+    /// Things of the host that the guest holds at once: streams, clocks it waits on.
+    Resources(u64),
+    /// Handles that the guest holds at once, its own resources among them.
+    Handles(u64),
+    /// Random bytes that the guest asked for at once.
+    Random(u64),
+    /// Output, in bytes.
+    Output(u64),
+    /// Attachments, in bytes, those that the call brought among them.
+    Attachments(u64),
+    /// What the guest handed over in one piece, as output or to a function of the host, in bytes.
+    Piece(u64),
+    /// Requests.
+    Requests(u64),
+}
+
+impl Limit {
+    /// What the caller is told: the limit, and the setting that moves it where there is one.
+    pub fn failure(self) -> Failure {
+        const FIXED: &str = "no setting moves this limit";
+        let (code, text) = match self {
+            Self::Time(AttemptTime { time, says }) => {
+                let setting = match says {
+                    Says::Limits => "[limits] attempt".to_owned(),
+                    Says::Rule(tool) => format!("[tools.\"{tool}\"] timeout"),
+                    Says::Tool => "the tool itself declares that, in `timeout-ms`".to_owned(),
+                };
+                (code::TIME_LIMIT, format!("the attempt took longer than {time:?} ({setting})"))
+            }
+            Self::Fuel(fuel) => {
+                (code::FUEL_LIMIT, format!("the tool used up its {fuel} units of fuel ([limits] fuel)"))
+            }
+            Self::Memory(bytes) => (
+                code::MEMORY_LIMIT,
+                format!("the tool asked for more than {bytes} bytes of memory ([limits] memory)"),
+            ),
+            Self::Resources(count) => (
+                code::MEMORY_LIMIT,
+                format!("the tool held more than {count} resources of the host at once ({FIXED})"),
+            ),
+            Self::Handles(count) => {
+                (code::MEMORY_LIMIT, format!("the tool held more than {count} handles at once ({FIXED})"))
+            }
+            Self::Random(bytes) => (
+                code::MEMORY_LIMIT,
+                format!("the tool asked for more than {bytes} random bytes at once ({FIXED})"),
+            ),
+            Self::Output(bytes) => (
+                code::OUTPUT_LIMIT,
+                format!("the tool gave more than {bytes} bytes of output ([limits] output)"),
+            ),
+            Self::Attachments(bytes) => (
+                code::OUTPUT_LIMIT,
+                format!(
+                    "the tool gave attachments that make more than {bytes} bytes with those of the call \
+                     ([limits] attachments)"
+                ),
+            ),
+            Self::Piece(bytes) => (
+                code::OUTPUT_LIMIT,
+                format!(
+                    "the tool handed over more than {bytes} bytes in one piece \
+                     (1 MiB above the largest of [limits] output, attachments and body)"
+                ),
+            ),
+            Self::Requests(count) => {
+                (code::REQUEST_LIMIT, format!("the tool sent more than {count} requests ([limits] requests)"))
+            }
+        };
+        Failure::new(Kind::Limit, code, text)
     }
 }

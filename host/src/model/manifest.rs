@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::origin::{OriginPattern, PathPattern};
+use super::pointer::Unshown;
 
 /// How much harm a wrong call can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -78,6 +79,19 @@ pub enum Cleanup {
     Destructive,
     /// A person decides.
     Manual,
+}
+
+impl Cleanup {
+    /// The word that is shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Release => "release",
+            Self::Automatic => "automatic",
+            Self::Destructive => "destructive",
+            Self::Manual => "manual",
+        }
+    }
 }
 
 /// Where requests go, as declared.
@@ -159,6 +173,18 @@ pub struct Tool {
     pub permissions: Vec<String>,
     /// What it needs.
     pub needs: Vec<Need>,
+    /// What is not to be seen of its input, its output and the details of its errors.
+    #[serde(flatten)]
+    pub unshown: Unshown,
+    /// The input fields that make two calls the same action; all of them where empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub same_action: Vec<String>,
+    /// Whether calling it again and again with one input is how it is used.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub poll: bool,
+    /// What one call costs at most, in millionths of the budget's currency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
     /// How long one attempt may take, where the tool says.
     #[serde(skip)]
     pub timeout: Option<Duration>,

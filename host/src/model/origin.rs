@@ -57,6 +57,15 @@ impl OriginPattern {
             && origin.port == self.origin.port
             && label.is_some_and(|label| !label.is_empty() && !label.contains('.'))
     }
+
+    /// Whether some origin is meant by both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        match (self.any_label, other.any_label) {
+            (true, true) => self.origin == other.origin,
+            (true, false) => self.matches(&other.origin),
+            (false, true | false) => other.matches(&self.origin),
+        }
+    }
 }
 
 impl FromStr for OriginPattern {
@@ -203,6 +212,23 @@ mod tests {
             assert!(!pattern.matches(&origin(other)), "{other}");
         }
         assert_eq!(pattern.to_string(), "https://*.example.com:8443");
+    }
+
+    #[test]
+    fn patterns_overlap_where_some_origin_is_meant_by_both() {
+        let pattern = |text: &str| text.parse::<OriginPattern>().unwrap();
+        for (one, other, both) in [
+            ("https://a.example.com", "https://a.example.com", true),
+            ("https://a.example.com", "https://b.example.com", false),
+            ("https://*.example.com", "https://a.example.com", true),
+            ("https://*.example.com", "https://*.example.com", true),
+            ("https://*.example.com", "https://*.a.example.com", false),
+            ("https://*.example.com", "https://a.b.example.com", false),
+            ("https://*.example.com", "http://a.example.com", false),
+        ] {
+            assert_eq!(pattern(one).overlaps(&pattern(other)), both, "{one} {other}");
+            assert_eq!(pattern(other).overlaps(&pattern(one)), both, "{other} {one}");
+        }
     }
 
     #[test]

@@ -4,9 +4,11 @@ use serde::Serialize;
 
 use super::clock::Timestamp;
 use super::effect::Effect;
-use super::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId};
+use super::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
 use super::manifest::Repeat;
+use super::pointer::Unshown;
 use super::reply::{Stored, Usage};
+use super::staged::Cost;
 use super::state::RunState;
 
 /// The right to drive a run: every write bears its number, and a writer whose number is old is refused.
@@ -30,6 +32,8 @@ pub struct Summary {
     pub tool: ToolName,
     /// Who asked.
     pub caller: CallerName,
+    /// For whom, where the caller said so.
+    pub user: Option<UserName>,
     /// Attempts begun.
     pub attempts: u32,
     /// When it began.
@@ -70,6 +74,16 @@ fn text<T: std::fmt::Display, S: serde::Serializer>(value: &T, serializer: S) ->
     serializer.collect_str(value)
 }
 
+fn text_or_none<T: std::fmt::Display, S: serde::Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_none(),
+    }
+}
+
 /// Something that happened to a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Happened {
@@ -79,6 +93,19 @@ pub struct Happened {
     pub event: String,
     /// Who, where it was a person.
     pub by: Option<String>,
+}
+
+/// What stays of texts that are kept no longer: who has such a text can tell whether it was this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    /// Since when they are gone; the logs of the attempts went with them.
+    pub at: Timestamp,
+    /// SHA-256 of the input as it was received.
+    #[serde(rename = "input_sha256", serialize_with = "text")]
+    pub input: Digest,
+    /// SHA-256 of the result, where there was one.
+    #[serde(rename = "result_sha256", serialize_with = "text_or_none")]
+    pub result: Option<Digest>,
 }
 
 /// A whole run.
@@ -98,10 +125,14 @@ pub struct Record {
     pub repeat: Repeat,
     /// The trace of the call that began it.
     pub trace: TraceId,
-    /// The input as it was received.
-    pub input: String,
-    /// The end, where there is one.
+    /// The input as it was received, until it is removed.
+    pub input: Option<String>,
+    /// What is not to be seen of input and end.
+    pub unshown: Unshown,
+    /// The end, where there is one, until it is removed.
     pub stored: Option<Stored>,
+    /// What stays of input and end once they are removed.
+    pub removed: Option<Removed>,
     /// Whether its key, given again, runs it again.
     pub rearms: bool,
     /// What its last attempt used.
@@ -110,6 +141,10 @@ pub struct Record {
     pub attempts: Vec<Attempt>,
     /// Its effects, in order; reads are not among them.
     pub effects: Vec<Effect>,
+    /// What it cost, in order.
+    pub costs: Vec<Cost>,
+    /// What its attempts saved for the next one.
+    pub saved: Option<Vec<u8>>,
     /// What happened to it, in order.
     pub events: Vec<Happened>,
 }

@@ -28,6 +28,19 @@ pub enum Reason {
     Unknown,
 }
 
+/// Where a run stands, whatever the reason: what a list can be narrowed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// A process drives it.
+    Running,
+    /// It did what was asked.
+    Completed,
+    /// It did not, and left nothing behind.
+    Failed,
+    /// It waits for a person.
+    Suspended,
+}
+
 /// What happens to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,6 +64,15 @@ pub enum Event {
     /// A person lets it be tried again; its key then re-arms it.
     DecidedAgain,
 }
+
+/// Every state.
+const STATES: [RunState; 5] = [
+    RunState::Running,
+    RunState::Completed,
+    RunState::Failed,
+    RunState::Suspended(Reason::HalfDone),
+    RunState::Suspended(Reason::Unknown),
+];
 
 impl RunState {
     /// The state after an event.
@@ -104,14 +126,17 @@ impl RunState {
 
     /// The state that was stored as this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        const ALL: [RunState; 5] = [
-            RunState::Running,
-            RunState::Completed,
-            RunState::Failed,
-            RunState::Suspended(Reason::HalfDone),
-            RunState::Suspended(Reason::Unknown),
-        ];
-        ALL.into_iter().find(|state| state.word() == word)
+        STATES.into_iter().find(|state| state.word() == word)
+    }
+
+    /// The same, the reason apart.
+    pub fn standing(self) -> Standing {
+        match self {
+            Self::Running => Standing::Running,
+            Self::Completed => Standing::Completed,
+            Self::Failed => Standing::Failed,
+            Self::Suspended(Reason::HalfDone | Reason::Unknown) => Standing::Suspended,
+        }
     }
 
     /// What a lone call's step is called in this state.
@@ -122,6 +147,13 @@ impl RunState {
             Self::Failed | Self::Suspended(Reason::HalfDone) => "failed",
             Self::Suspended(Reason::Unknown) => "unknown",
         }
+    }
+}
+
+impl Standing {
+    /// The states in which a run stands so.
+    pub fn states(self) -> impl Iterator<Item = RunState> {
+        STATES.into_iter().filter(move |state| state.standing() == self)
     }
 }
 
@@ -172,6 +204,12 @@ mod tests {
     #[test]
     fn a_half_done_run_cannot_be_declared_undone() {
         assert!(RunState::Suspended(Reason::HalfDone).apply(Event::DecidedDidNot).is_err());
+    }
+
+    #[test]
+    fn who_waits_for_a_person_stands_so_whatever_the_reason() {
+        let suspended: Vec<_> = Standing::Suspended.states().map(RunState::word).collect();
+        assert_eq!(suspended, ["suspended: half_done", "suspended: unknown"]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Whether a plugin's declaration can be taken at its word: all that is wrong with it, each fault a sentence.
 
+pub mod doubts;
 mod needs;
 mod pointers;
-mod text;
+pub(super) mod text;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use self::text::Kind;
 use super::schema::Schema;
 use crate::model::id::is_name;
 use crate::model::manifest::{Cleanup, Manifest, Repeat, Risk, Tool};
+use crate::model::pointer::Unshown;
 use crate::sandbox::wit::types as declared;
 
 /// Tools of one plugin: more than a model can choose among, and room for more.
@@ -27,6 +29,9 @@ const MOST_FAULTS: usize = 200;
 /// The text of one schema, which is compiled and sent to models whole.
 const SCHEMA_BYTES: usize = 256 << 10;
 
+/// What callers take for the host itself.
+const HOSTS_OWN: &str = "airlock";
+
 /// Reads a declaration, or says all that is wrong with it.
 ///
 /// # Errors
@@ -35,6 +40,9 @@ pub fn audit(declared: declared::Manifest) -> Result<Manifest, Vec<String>> {
     let mut faults = Faults { about: "the plugin".to_owned(), list: Vec::new() };
     if !is_name(&declared.name) {
         faults.add(name_fault("its name", &declared.name));
+    }
+    if declared.name == HOSTS_OWN {
+        faults.add(format!("its name must be another: {HOSTS_OWN} is that of the host's own tools"));
     }
     if let Err(error) = semver::Version::parse(&declared.version) {
         faults.add(format!(
@@ -91,8 +99,10 @@ fn audit_tool(faults: &mut Faults, tool: declared::Tool) -> Tool {
     let input_schema = schema(faults, "the input schema", &tool.input_schema);
     let output_schema = tool.output_schema.as_deref().map(|text| schema(faults, "the output schema", text));
     permissions(faults, &tool.permissions);
-    pointers::check(faults, "hidden", &tool.hidden);
-    pointers::check(faults, "private", &tool.private);
+    let unshown = Unshown {
+        hidden: pointers::read(faults, "hidden", &tool.hidden),
+        private: pointers::read(faults, "private", &tool.private),
+    };
     pointers::same_action(faults, &tool.same_action, &input_schema);
     if tool.timeout_ms == Some(0) {
         faults.add("`timeout-ms` must be at least 1 and is 0; leave it out for the host's own limit");
@@ -112,6 +122,10 @@ fn audit_tool(faults: &mut Faults, tool: declared::Tool) -> Tool {
         cleanup,
         permissions: tool.permissions,
         needs,
+        unshown,
+        same_action: tool.same_action,
+        poll: tool.poll,
+        cost_micros: tool.cost_micros,
         timeout: tool.timeout_ms.map(|millis| Duration::from_millis(millis.into())),
     }
 }
@@ -170,7 +184,7 @@ fn honest(faults: &mut Faults, risk: Risk, repeat: Repeat, cleanup: Cleanup) {
     if repeat == Repeat::Reads && cleanup != Cleanup::Nothing {
         faults.add(format!(
             "a tool that reads leaves nothing behind, and the clean-up of this one is {}; declare nothing",
-            format!("{cleanup:?}").to_lowercase()
+            cleanup.word()
         ));
     }
 }
@@ -193,7 +207,7 @@ fn shown(text: &str) -> String {
     format!("\"{}\"", shown.replace(['\n', '\t'], " "))
 }
 
-fn risk(risk: declared::Risk) -> Risk {
+pub(super) fn risk(risk: declared::Risk) -> Risk {
     match risk {
         declared::Risk::PublicRead => Risk::L1,
         declared::Risk::BusinessRead => Risk::L2,
@@ -202,7 +216,7 @@ fn risk(risk: declared::Risk) -> Risk {
     }
 }
 
-fn repeat(repeat: declared::Repeat) -> Repeat {
+pub(super) fn repeat(repeat: declared::Repeat) -> Repeat {
     match repeat {
         declared::Repeat::Reads => Repeat::Reads,
         declared::Repeat::Idempotent => Repeat::Idempotent,
@@ -211,7 +225,7 @@ fn repeat(repeat: declared::Repeat) -> Repeat {
     }
 }
 
-fn cleanup(cleanup: declared::Cleanup) -> Cleanup {
+pub(super) fn cleanup(cleanup: declared::Cleanup) -> Cleanup {
     match cleanup {
         declared::Cleanup::Nothing => Cleanup::Nothing,
         declared::Cleanup::Release => Cleanup::Release,

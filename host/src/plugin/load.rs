@@ -1,135 +1,324 @@
-//! From a folder of files to a registry of tools; one bad file does not stop the others.
+//! From a folder of files to a registry of tools; one bad file does not stop the others, and what did not change is not
+//! looked at again.
 
-use std::fs;
-use std::io::Read as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::audit::audit;
-use super::registry::Registry;
+use tokio::sync::{Mutex, watch};
+
+use super::audit::{audit, doubts};
+use super::compile::Compiler;
+use super::discover::{self, Candidate, Stamp};
+use super::lock::{Lock, Pin};
+use super::refusal::{self, Fault};
+use super::registry::{Plugin, Registry};
+use super::workshop::{Bounds, Code, Examined, Workshop};
 use crate::config::Config;
+use crate::model::clock::Clock;
 use crate::model::id::Digest;
-use crate::model::manifest::Manifest;
-use crate::sandbox::engine::Refusal;
-use crate::sandbox::logbook::Logbook;
-use crate::sandbox::{Engine, Prepared};
+use crate::sandbox::Engine;
 
-/// The largest file that is read as a plugin.
-const LARGEST: u64 = 64 << 20;
+/// The folder of compiled code, within the state folder.
+const COMPILED: &str = "compiled";
 
-/// Why a file is not taken in, and what to do about it.
-struct Fault {
-    faults: Vec<String>,
-    remedy: &'static str,
+/// How far loading is, for whoever waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Loading {
+    /// Plugins of the folder that were looked at.
+    pub done: usize,
+    /// All of them.
+    pub all: usize,
+    /// The file that is compiled at this moment.
+    pub compiling: Option<PathBuf>,
 }
 
-/// Loads every `.wasm` file of the configured folder.
-pub async fn load(engine: &Engine, config: &Config) -> Registry {
-    let mut registry = Registry::default();
-    let files = match files(&config.plugins) {
-        Ok(files) => files,
-        Err(error) => {
-            let text = format!("the folder of plugins cannot be read: {error}");
-            registry.refuse(
-                config.plugins.clone(),
-                vec![text],
-                "make the folder, or name another with `plugins` in airlock.toml",
-            );
-            return registry;
+/// What loads plugins, and remembers those that it loaded.
+pub struct Loader {
+    shop: Arc<Workshop>,
+    clock: Arc<dyn Clock>,
+    known: Mutex<BTreeMap<PathBuf, Known>>,
+    loading: watch::Sender<Loading>,
+}
+
+impl fmt::Debug for Loader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Loader")
+    }
+}
+
+/// What was found in a file, and how the file looked then.
+#[derive(Clone)]
+struct Known {
+    /// None where it may have changed without looking different.
+    stamp: Option<Stamp>,
+    bounds: Bounds,
+    found: Result<Arc<Plugin>, Fault>,
+}
+
+/// What one look at a file gave.
+enum Looked {
+    Known(Box<Known>),
+    /// It was never examined, or under other limits.
+    Unknown {
+        stamp: Option<Stamp>,
+        digest: Digest,
+        bytes: Vec<u8>,
+    },
+}
+
+impl Loader {
+    /// A loader that keeps compiled code in this state folder, under this secret.
+    pub fn new(
+        engine: Arc<Engine>,
+        state: &Path,
+        secret: &[u8; 32],
+        compiler: PathBuf,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let compiler = Compiler::new(compiler, Arc::clone(&clock));
+        let shop = Workshop::new(engine, state.join(COMPILED), secret, compiler, Arc::clone(&clock));
+        let loading = watch::Sender::new(Loading::default());
+        Self { shop: Arc::new(shop), clock, known: Mutex::default(), loading }
+    }
+
+    /// How far loading is, as it goes on.
+    pub fn loading(&self) -> watch::Receiver<Loading> {
+        self.loading.subscribe()
+    }
+
+    /// Loads what is in the configured folder. Files that are still being written stay what they were.
+    pub async fn load(&self, config: &Config, unfinished: &BTreeSet<PathBuf>) -> Registry {
+        let mut known = self.known.lock().await;
+        let folder = config.plugins.clone();
+        let found = tokio::task::spawn_blocking(move || discover::discover(&folder)).await;
+        let candidates = match found.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            Ok(candidates) => candidates,
+            Err(error) => {
+                let mut registry = Registry::default();
+                let text = format!("the folder of plugins cannot be read: {error}");
+                let remedy = "make the folder, or name another with `plugins` in airlock.toml";
+                registry.refuse(config.plugins.clone(), vec![text], remedy);
+                return registry;
+            }
+        };
+        let before = std::mem::take(&mut *known);
+        *known = self.look_at_all(candidates, before, config, unfinished).await;
+        self.loading.send_replace(Loading::default());
+        let mut registry = Registry::default();
+        let mut plugins = Vec::new();
+        for (file, known) in &*known {
+            match &known.found {
+                Ok(plugin) => plugins.push(Arc::clone(plugin)),
+                Err(fault) => registry.refuse(file.clone(), fault.faults.clone(), &fault.remedy),
+            }
         }
+        registry.admit(plugins, config);
+        registry
+    }
+
+    /// Accepts a plugin as it is, if it is still the one that was shown.
+    ///
+    /// # Errors
+    /// Where it changed meanwhile, is not there, or the lock file cannot be written.
+    pub async fn accept(&self, config: &Config, name: &str, digest: Digest) -> Result<(), String> {
+        let known = self.known.lock().await;
+        let mut plugins = known.values().filter_map(|known| known.found.as_ref().ok());
+        let plugin = plugins.find(|plugin| plugin.manifest.name == name && plugin.digest == digest);
+        let plugin =
+            plugin.ok_or_else(|| format!("the plugin {name} changed again; look at it once more"))?;
+        let file = Lock::file(&config.file);
+        Lock::accept(&file, &config.state, name.to_owned(), plugin.pin())
+            .map_err(|text| format!("{}: {text}", file.display()))?;
+        Ok(())
+    }
+
+    /// Examines a file as if it lay in the folder; what was found out before is found out anew.
+    ///
+    /// # Errors
+    /// Where it is no plugin: all that is wrong with it, and what to do.
+    pub async fn examine(&self, file: &Path, config: &Config) -> Result<Arc<Plugin>, (Vec<String>, String)> {
+        let told = |fault: Fault| (fault.faults, fault.remedy);
+        let (bytes, _) = discover::read(file).map_err(|text| told(refusal::unread(text)))?;
+        let digest = Digest::of(&bytes);
+        self.shop.forget(digest);
+        let bounds = bounds(config);
+        let examined = self.shop.examine(digest, bytes, bounds.clone()).await.map_err(told)?;
+        self.plugin(file, digest, examined, &bounds).map_err(told)
+    }
+
+    async fn look_at_all(
+        &self,
+        candidates: Vec<Candidate>,
+        mut before: BTreeMap<PathBuf, Known>,
+        config: &Config,
+        unfinished: &BTreeSet<PathBuf>,
+    ) -> BTreeMap<PathBuf, Known> {
+        let bounds = bounds(config);
+        let mut now = BTreeMap::new();
+        let mut unseen = Vec::new();
+        for Candidate { path, stamp } in candidates {
+            let earlier = before.remove(&path);
+            match (stamp, earlier) {
+                (_, earlier) if unfinished.contains(&path) => {
+                    now.extend(earlier.map(|known| (path, known)));
+                }
+                (Err(text), _) => {
+                    let found = Err(refusal::unread(text));
+                    now.insert(path, Known { stamp: None, bounds: bounds.clone(), found });
+                }
+                (Ok(stamp), Some(known)) if known.holds(stamp, &bounds) => {
+                    now.insert(path, known);
+                }
+                (Ok(_), earlier) => unseen.push((path, earlier)),
+            }
+        }
+        let progress = Progress { loading: &self.loading, all: now.len() + unseen.len() };
+        progress.looked_at(now.len());
+        let mut unknown = Vec::new();
+        for (path, looked) in self.look(unseen, &bounds).await {
+            match looked {
+                Looked::Known(known) => {
+                    now.insert(path, *known);
+                }
+                Looked::Unknown { stamp, digest, bytes } => unknown.push((path, stamp, digest, bytes)),
+            }
+        }
+        progress.looked_at(now.len());
+        let examining = unknown.into_iter().map(|(path, stamp, digest, bytes)| {
+            let (bounds, progress) = (bounds.clone(), &progress);
+            async move {
+                progress.compiles(&path);
+                let examined = self.shop.examine(digest, bytes, bounds.clone()).await;
+                let found = examined.and_then(|examined| self.plugin(&path, digest, examined, &bounds));
+                progress.one_more();
+                (path, Known { stamp, bounds, found })
+            }
+        });
+        now.extend(futures::future::join_all(examining).await);
+        now
+    }
+
+    /// Looks at files side by side, as many at a time as there are processors.
+    async fn look(&self, files: Vec<(PathBuf, Option<Known>)>, bounds: &Bounds) -> Vec<(PathBuf, Looked)> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = files.len().div_ceil(threads).max(1);
+        let mut files = files.into_iter();
+        let mut looking = Vec::new();
+        loop {
+            let part: Vec<_> = files.by_ref().take(share).collect();
+            if part.is_empty() {
+                break;
+            }
+            let (shop, bounds) = (Arc::clone(&self.shop), bounds.clone());
+            let now = self.clock.now().0 / 1000;
+            looking.push(tokio::task::spawn_blocking(move || {
+                let look = |(path, earlier): (PathBuf, Option<Known>)| {
+                    let looked = look(&shop, &path, earlier, &bounds, now);
+                    (path, looked)
+                };
+                part.into_iter().map(look).collect::<Vec<_>>()
+            }));
+        }
+        let mut looked = Vec::new();
+        for part in looking {
+            looked.extend(part.await.unwrap_or_default());
+        }
+        looked
+    }
+
+    fn plugin(
+        &self,
+        file: &Path,
+        digest: Digest,
+        examined: Examined,
+        bounds: &Bounds,
+    ) -> Result<Arc<Plugin>, Fault> {
+        plugin(&self.shop, file, digest, examined, bounds)
+    }
+}
+
+impl Known {
+    /// Whether it still stands, for a file that looks so and under these limits.
+    fn holds(&self, stamp: Stamp, bounds: &Bounds) -> bool {
+        self.stamp == Some(stamp) && (self.found.is_ok() || self.bounds.under() == bounds.under())
+    }
+}
+
+fn bounds(config: &Config) -> Bounds {
+    Bounds { call: config.limits.clone(), compile: config.compile }
+}
+
+fn look(shop: &Arc<Workshop>, path: &Path, earlier: Option<Known>, bounds: &Bounds, now: i64) -> Looked {
+    let known = |stamp, found| Looked::Known(Box::new(Known { stamp, bounds: bounds.clone(), found }));
+    let (bytes, stamp) = match discover::read(path) {
+        Ok((bytes, Some(stamp))) => (bytes, stamp),
+        Ok((_, None)) => return known(None, Err(refusal::unfinished())),
+        Err(text) => return known(None, Err(refusal::unread(text))),
     };
-    for file in files {
-        match plugin(engine, config, &file).await {
-            Ok((digest, prepared, manifest)) => registry.add(file, digest, &prepared, &manifest, config),
-            Err(Fault { faults, remedy }) => registry.refuse(file, faults, remedy),
-        }
-    }
-    registry
-}
-
-fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| {
-            // Compiled code is looked at too, to be refused by name.
-            extension.eq_ignore_ascii_case("wasm") || extension.eq_ignore_ascii_case("cwasm")
-        }) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-async fn plugin(
-    engine: &Engine,
-    config: &Config,
-    file: &Path,
-) -> Result<(Digest, Prepared, Manifest), Fault> {
-    let bytes = read(file)
-        .map_err(|text| Fault { faults: vec![text], remedy: "look at the file and its permissions" })?;
+    // Who writes twice in one tick of the clock leaves two contents under one stamp.
+    let stamp = (stamp.written() < now - 1).then_some(stamp);
     let digest = Digest::of(&bytes);
-    let compiled = engine.compile(bytes).await;
-    let prepared = compiled.and_then(|compiled| engine.prepare(&compiled)).map_err(refused)?;
-    let log = Logbook::new(config.limits.log);
-    let declared = engine.describe(prepared.clone(), &config.limits, &log).await;
-    let declared = declared.map_err(|text| Fault {
-        faults: text.lines().map(str::to_owned).collect(),
-        remedy: "mend the plugin's `describe` and build it again",
-    })?;
-    let manifest = audit(declared)
-        .map_err(|faults| Fault { faults, remedy: "mend the manifest and build the plugin again" })?;
-    Ok((digest, prepared, manifest))
-}
-
-/// Reads the whole of a regular file, once: what is hashed is what is compiled.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| format!("it cannot be read: {error}");
-    // Looked at before it is opened: opening a pipe waits for somebody to write to it.
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("it is no regular file".to_owned());
+    if let Some(Known { found: Ok(plugin), .. }) = earlier
+        && plugin.digest == digest
+    {
+        return known(stamp, Ok(plugin));
     }
-    let file = fs::File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if metadata.len() > LARGEST {
-        return Err(format!("it has {} bytes and may have {LARGEST}", metadata.len()));
-    }
-    let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
-}
-
-fn refused(refusal: Refusal) -> Fault {
-    let one = |text: String, remedy| Fault { faults: vec![text], remedy };
-    match refusal {
-        Refusal::MachineCode => one(
-            "it is compiled code (.cwasm), which is never taken from outside".to_owned(),
-            "put the component itself there; the host compiles it",
-        ),
-        Refusal::Module => one(
-            "it is a core WebAssembly module and no component".to_owned(),
-            "build for wasm32-wasip2, or wrap it with `wasm-tools component new`",
-        ),
-        Refusal::NotWasm(text) => {
-            one(format!("it is no WebAssembly: {text}"), "put a component there, or remove the file")
+    match shop.known(digest, bounds) {
+        Some(Ok(works)) => {
+            let examined = Examined { works, prepared: None };
+            known(stamp, plugin(shop, path, digest, examined, bounds))
         }
-        Refusal::Compile(text) => one(
-            format!("it cannot be compiled: {}", text.lines().next().unwrap_or_default()),
-            "copy the file again if it is cut short; else build it without options that the host leaves out",
-        ),
-        Refusal::Imports(missing) => Fault {
-            faults: missing
-                .into_iter()
-                .map(|name| format!("it imports {name}, which this host does not have"))
-                .collect(),
-            remedy: "build the plugin against the contract that this host has (wit/plugin.wit), without that import",
-        },
-        Refusal::Exports(text) => one(
-            format!(
-                "it does not export airlock:plugin/tools@0.1.0: {}",
-                text.lines().next().unwrap_or_default()
-            ),
-            "export `describe` and `call` as wit/plugin.wit says",
-        ),
+        Some(Err(fault)) => known(stamp, Err(fault)),
+        None => Looked::Unknown { stamp, digest, bytes },
+    }
+}
+
+fn plugin(
+    shop: &Arc<Workshop>,
+    file: &Path,
+    digest: Digest,
+    examined: Examined,
+    bounds: &Bounds,
+) -> Result<Arc<Plugin>, Fault> {
+    // What a plugin declares is anybody's: a rule that fails over it refuses this plugin, and no other.
+    let audited = std::panic::catch_unwind(|| {
+        let manifest = audit(examined.works.declared.clone())?;
+        Plugin::schemas(&manifest).map(|schemas| (manifest, schemas))
+    });
+    let (manifest, schemas) = audited
+        .unwrap_or_else(|_| Err(vec!["looking at what it declares failed".to_owned()]))
+        .map_err(refusal::faulty)?;
+    let doubts = doubts::doubts(&manifest, &examined.works.surface);
+    let code = Code::new(Arc::clone(shop), digest, file.to_owned(), examined, bounds.clone());
+    Ok(Arc::new(Plugin { file: file.to_owned(), digest, manifest, schemas, doubts, code: Arc::new(code) }))
+}
+
+impl Plugin {
+    /// What is written into the lock file where it is accepted.
+    pub(super) fn pin(&self) -> Pin {
+        let works = self.code.works();
+        Pin::of(self.digest, works.manifest, &works.declared)
+    }
+}
+
+/// Tells how far loading is.
+struct Progress<'a> {
+    loading: &'a watch::Sender<Loading>,
+    all: usize,
+}
+
+impl Progress<'_> {
+    fn looked_at(&self, done: usize) {
+        self.loading.send_modify(|loading| (loading.done, loading.all) = (done, self.all));
+    }
+
+    fn one_more(&self) {
+        self.loading.send_modify(|loading| loading.done += 1);
+    }
+
+    fn compiles(&self, file: &Path) {
+        self.loading.send_modify(|loading| loading.compiling = Some(file.to_owned()));
     }
 }

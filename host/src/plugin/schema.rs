@@ -1,17 +1,22 @@
 //! Input and output against their schemas: every fault in words, and what the schema does not know taken out.
 
 mod accept;
+mod advertise;
 mod diagnose;
 mod effort;
 mod fields;
+mod guide;
 mod places;
 mod words;
 
 use jsonschema::Validator;
 use serde_json::Value;
 
+pub use self::advertise::{Shaping, advertised};
 use self::diagnose::{Diagnosis, Findings};
-use self::effort::Extent;
+use self::effort::{Extent, Patterns};
+use self::guide::Names;
+pub use self::guide::{Guide, Place, SCALAR};
 use self::words::Quote;
 use crate::model::canonical::{Fault, MOST_FAULTS};
 
@@ -24,6 +29,9 @@ const ALL_FAULTS: u64 = 50_000;
 /// The same for a long value without alternatives in alternatives, whose faults hold little.
 const ALL_FAULTS_OF_LONG: u64 = 250_000;
 
+/// Up to so many looks, which take some milliseconds, a value is checked where it is.
+const QUICK: u64 = 100_000;
+
 /// Looks at one part of a value, on average, up to which a value counts as one without.
 const LOOKS_AT_A_PART: u64 = 64;
 
@@ -32,7 +40,9 @@ const LOOKS_AT_A_PART: u64 = 64;
 pub struct Schema {
     validator: Validator,
     root: Value,
+    patterns: Patterns,
     extent: Extent,
+    names: Names,
 }
 
 impl Schema {
@@ -42,8 +52,21 @@ impl Schema {
     /// Where it is none, its root is no object, it refers outside itself or to itself without end, or has a
     /// pattern that cannot run in linear time; all faults at once, each a sentence about the schema.
     pub fn compile(schema: &Value) -> Result<Self, Vec<String>> {
-        let validator = accept::compile(schema)?;
-        Ok(Self { validator, root: schema.clone(), extent: Extent::of(schema) })
+        let (validator, patterns) = accept::compile(schema)?;
+        let extent = Extent::of(schema, &patterns);
+        Ok(Self { validator, root: schema.clone(), patterns, extent, names: Names::of(schema) })
+    }
+
+    /// Whether checking any JSON of so many bytes takes so little that a thread that serves may do it.
+    pub fn is_quick(&self, bytes: usize) -> bool {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        // A part of a value takes two bytes at least: itself, and what stands between it and the next.
+        self.extent.looks(bytes / 2 + 1, bytes).is_some_and(|looks| looks <= QUICK)
+    }
+
+    /// Leads through a value and tells what the schema says of each place.
+    pub fn guide(&self) -> Guide<'_> {
+        Guide::new(&self.root, &self.names)
     }
 
     /// Checks what a caller gave, and takes out the fields that a closed object does not know; their
@@ -76,12 +99,17 @@ impl Schema {
     }
 
     fn fits(&self, value: &Value) -> Result<bool, Vec<Fault>> {
-        if effort::looks(&self.root, self.extent, value, effort::MOST) > effort::MOST {
+        if self.looks(value, effort::MOST) > effort::MOST {
             return Err(whole(
-                "has too many alternatives within alternatives to be checked; give less at once",
+                "takes too long to check, for its texts are too long for their patterns, or it has too many \
+                 alternatives within alternatives; give less at once",
             ));
         }
         Ok(self.validator.is_valid(value))
+    }
+
+    fn looks(&self, value: &Value, enough: u64) -> u64 {
+        effort::looks(&self.root, &self.patterns, self.extent, value, enough)
     }
 
     fn trim(&self, mut value: Value, quote: Quote) -> Result<(Value, Vec<String>), Vec<Fault>> {
@@ -104,7 +132,7 @@ impl Schema {
     }
 
     fn findings(&self, value: &Value, quote: Quote) -> Result<Findings, Vec<Fault>> {
-        let looks = effort::looks(&self.root, self.extent, value, ALL_FAULTS);
+        let looks = self.looks(value, ALL_FAULTS);
         let long = looks / effort::parts(value) <= LOOKS_AT_A_PART;
         if looks > ALL_FAULTS && !long {
             return Err(whole(

@@ -1,5 +1,6 @@
 //! One attempt: a fresh instance that holds one tool's grants, run under every limit, and never used again.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,9 +9,14 @@ use tokio::sync::oneshot;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Store, UpdateDeadline};
 
+use super::answer::{declared, replied, to_wit};
+use super::cancel::Cancel;
 use super::capability::effects::Effects;
+use super::capability::files::Files;
 use super::capability::http::Egress;
+use super::capability::progress::{Progress, Stop};
 use super::capability::secrets::Placeholders;
+use super::capability::staging::Staging;
 use super::engine::{Engine, Prepared};
 use super::grants::Grants;
 use super::guest::{Guest, Serves};
@@ -20,25 +26,23 @@ use super::limiter::{Held, Limiter};
 use super::logbook::Logbook;
 use super::threads::Group;
 use super::traps;
+use super::wit::tools;
 use super::wit::types::{CallContext, Manifest};
-use super::wit::{tools, types};
-use crate::model::classify::{Ended, Limit};
-use crate::model::failure::{Failure, Kind};
-use crate::model::limits::Limits;
+use crate::model::attachment::Attachment;
+use crate::model::classify::Ended;
+use crate::model::clock::{Clock as _, SystemClock};
+use crate::model::limits::{AttemptTime, Limit, Limits};
 use crate::model::reply::Usage;
 
 /// What may cross between guest and host in one call of a function beside the largest body or output.
 const CROSSING: u64 = 1 << 20;
 
-/// Details of errors that only the host gives.
-const OWN_DETAILS: &[&str] = &["key", "run", "open", "done", "faults"];
-
-/// The longest that a tool may ask a caller to wait.
-const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+/// How long a guest whose caller wants no more of it may take to come to an end by itself.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Resources and handles of one store.
-const HANDLES: usize = 4096;
-const RESOURCES: usize = 1024;
+pub(super) const HANDLES: usize = 4096;
+pub(super) const RESOURCES: usize = 1024;
 
 /// What an attempt runs with.
 #[derive(Debug)]
@@ -55,16 +59,26 @@ pub struct Attempt {
     pub context: Context,
     /// The journal of its effects.
     pub effects: Arc<Effects>,
+    /// What it sets aside.
+    pub staging: Arc<Staging>,
     /// The way out.
     pub egress: Egress,
-    /// Limits, the attempt's own time among them.
+    /// The way to lent folders.
+    pub files: Files,
+    /// Limits.
     pub limits: Limits,
+    /// How long it may take.
+    pub time: AttemptTime,
     /// Where clock and random numbers start, for tools whose requests are keyed.
     pub sitting: Option<Sitting>,
     /// Whose turns it takes.
     pub group: Group,
     /// Where its log is kept.
     pub log: Logbook,
+    /// By which its caller withdraws it.
+    pub cancel: Option<Cancel>,
+    /// Where it tells how far it is.
+    pub progress: Option<Progress>,
 }
 
 /// What a tool may know of the call that it serves.
@@ -78,8 +92,14 @@ pub struct Context {
     pub key: String,
     /// Who asks.
     pub caller: String,
+    /// For whom, where the caller says so.
+    pub user: Option<String>,
     /// Joins log lines.
     pub trace: String,
+    /// What earlier attempts saved.
+    pub saved: Option<Vec<u8>>,
+    /// What came beside the input.
+    pub attachments: Vec<Attachment>,
 }
 
 /// How an attempt ended, its effects apart.
@@ -87,7 +107,7 @@ pub struct Context {
 pub struct Finished {
     /// How.
     pub ended: Ended,
-    /// What it used.
+    /// Fuel and memory that it used, and the time from its first turn to its reply.
     pub usage: Usage,
 }
 
@@ -101,33 +121,50 @@ struct Seen {
 impl Engine {
     /// Runs an attempt; ends at the latest when its time is over, whatever the guest does.
     pub async fn attempt(&self, attempt: Attempt) -> Finished {
-        let limits = attempt.limits.clone();
+        if attempt.cancel.as_ref().is_some_and(Cancel::is_asked) {
+            return Finished { ended: Ended::Withdrawn, usage: Usage::default() };
+        }
+        let (fuel, time) = (attempt.limits.fuel, attempt.time.clone());
         let seen = Arc::new(Seen::default());
-        seen.fuel_left.store(limits.fuel, Ordering::Relaxed);
+        seen.fuel_left.store(fuel, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
-        let living = self.ticks.living();
+        let (living, waiting) = (self.ticks.living(), self.waits.begin());
         let engine = self.engine.clone();
         let within = Arc::clone(&seen);
         let (group, effects) = (attempt.group, Arc::clone(&attempt.effects));
+        let cancel = attempt.cancel.clone();
         let running = self.threads.run(group, async move {
             let _living = living;
+            let clock = SystemClock::start();
             let (ended, store) = serve(&engine, attempt, &within).await;
             // The reply goes first, and the store is dropped when nobody waits for it any more.
-            let _ = reply.send(ended);
+            let _ = reply.send((ended, clock.steady()));
             drop(store);
         });
-        let ended = match tokio::time::timeout(limits.attempt, answer).await {
-            Ok(Ok(ended)) => {
-                running.detach();
-                ended
+        // Most answers come sooner than a thread that sleeps is woken, and the guest may wait for this very processor.
+        if waiting.alone() {
+            self.answers.look(|| !answer.is_empty() || !waiting.alone());
+        }
+        let answer = async {
+            tokio::select! {
+                biased;
+                replied = answer => Some(replied),
+                () = withdrawn(cancel.as_ref()) => None,
             }
-            Ok(Err(_)) => Ended::Trapped("a host function panicked".to_owned()),
-            Err(_) => Ended::Limit(Limit::Time(limits.attempt)),
         };
+        let (ended, took) = match tokio::time::timeout(time.time, answer).await {
+            Ok(Some(Ok(replied))) => {
+                running.detach();
+                replied
+            }
+            Ok(Some(Err(_))) => (Ended::Trapped("a host function panicked".to_owned()), Duration::ZERO),
+            Ok(None) => (Ended::Withdrawn, Duration::ZERO),
+            Err(_) => (Ended::Limit(Limit::Time(time.clone())), time.time),
+        };
+        drop(waiting);
         let ended = effects.stopped().unwrap_or(ended);
-        let fuel = limits.fuel.saturating_sub(seen.fuel_left.load(Ordering::Relaxed));
-        let usage =
-            Usage { fuel, memory: seen.held.most(), effects: effects.requests(), time: Duration::ZERO };
+        let fuel = fuel.saturating_sub(seen.fuel_left.load(Ordering::Relaxed));
+        let usage = Usage { fuel, memory: seen.held.most(), time: took, ..Usage::default() };
         Finished { ended, usage }
     }
 
@@ -158,22 +195,52 @@ impl Engine {
     }
 }
 
+/// Waits until a guest has been given up: its caller wants no more of it, and it had time to see that.
+async fn withdrawn(cancel: Option<&Cancel>) {
+    match cancel {
+        None => std::future::pending().await,
+        Some(cancel) => {
+            cancel.asked().await;
+            tokio::time::sleep(GRACE).await;
+        }
+    }
+}
+
 async fn serve(engine: &wasmtime::Engine, attempt: Attempt, seen: &Arc<Seen>) -> (Ended, Store<Guest>) {
-    let Attempt { prepared, tool, grants, input, context, effects, egress, limits, sitting, log, group: _ } =
-        attempt;
-    let serves = Serves { grants, effects, egress, texts: Placeholders::default() };
+    let Attempt {
+        prepared,
+        tool,
+        grants,
+        input,
+        context,
+        effects,
+        staging,
+        egress,
+        files,
+        limits,
+        time,
+        sitting,
+        log,
+        group: _,
+        cancel,
+        progress,
+    } = attempt;
+    let stop = Stop::within(time.time, cancel);
+    let (texts, signed) = (Placeholders::default(), BTreeMap::new());
+    let files = files.within(&limits, egress.mask());
+    let serves = Serves { grants, effects, staging, egress, files, texts, progress, stop, signed };
     let mut store = store(engine, &limits, &log, sitting, Arc::clone(&seen.held), Some(serves));
     let held = Arc::clone(&seen.held);
     let ended = async {
         let guest = match instance(&mut store, &prepared, &limits, seen).await {
             Ok(guest) => guest,
-            Err(error) => return traps::instantiation(&error, &held, &limits),
+            Err(error) => return traps::instantiation(&error, &mut store, &held, &limits),
         };
-        let context = context.to_wit(limits.attempt);
+        let context = context.to_wit(time.time);
         match guest.call_call(&mut store, &tool, &input, &context).await {
             Ok(Ok(reply)) => replied(reply, &limits),
             Ok(Err(error)) => declared(error, &limits),
-            Err(error) => traps::read(&error, &held, &limits),
+            Err(error) => traps::read(&error, &mut store, &held, &limits),
         }
     }
     .await;
@@ -205,7 +272,7 @@ fn store(
     let mut table = ResourceTable::new();
     table.set_max_capacity(RESOURCES);
     let guest = Guest {
-        wasi: inert::wasi(log, sitting),
+        wasi: inert::wasi(log, sitting, serves.as_ref().map(|serves| &*serves.grants)),
         table,
         limiter: Limiter::new(limits.memory, held),
         log: log.clone(),
@@ -213,10 +280,14 @@ fn store(
     };
     let mut store = Store::new(engine, guest);
     store.limiter(|guest| &mut guest.limiter);
-    let crossing = limits.body.max(limits.output).saturating_add(CROSSING);
-    store.set_hostcall_fuel(usize::try_from(crossing).unwrap_or(usize::MAX));
+    store.set_hostcall_fuel(usize::try_from(piece(limits)).unwrap_or(usize::MAX));
     store.set_max_component_handles(HANDLES);
     store
+}
+
+/// The most bytes that a guest hands over in one piece.
+pub(super) fn piece(limits: &Limits) -> u64 {
+    limits.body.max(limits.output).max(limits.attachments).saturating_add(CROSSING)
 }
 
 async fn instance(
@@ -247,81 +318,11 @@ impl Context {
             attempt: self.attempt,
             idempotency_key: self.key.clone(),
             caller: self.caller.clone(),
-            user: None,
+            user: self.user.clone(),
             trace_id: self.trace.clone(),
             time_left_ms: u32::try_from(time_left.as_millis()).unwrap_or(u32::MAX),
-            saved: None,
-            attachments: Vec::new(),
+            saved: self.saved.clone(),
+            attachments: self.attachments.iter().map(to_wit).collect(),
         }
     }
-}
-
-fn replied(reply: types::Reply, limits: &Limits) -> Ended {
-    if !reply.attachments.is_empty() {
-        return Ended::BadOutput("the tool gave attachments, which this host does not take".to_owned());
-    }
-    if u64::try_from(reply.data.len()).unwrap_or(u64::MAX) > limits.output {
-        return Ended::Limit(Limit::Output(limits.output));
-    }
-    Ended::Replied(reply.data)
-}
-
-/// A tool's own error, in the host's words where the tool must not choose them.
-fn declared(error: types::ToolError, limits: &Limits) -> Ended {
-    let texts =
-        [Some(&error.message), error.user_message.as_ref(), error.details.as_ref(), Some(&error.code)];
-    let size: usize = texts.into_iter().flatten().map(String::len).sum();
-    if u64::try_from(size).unwrap_or(u64::MAX) > limits.output {
-        return Ended::Limit(Limit::Output(limits.output));
-    }
-    let details = match error.details.as_deref().map(serde_json::from_str::<serde_json::Value>) {
-        None => None,
-        Some(Ok(mut details)) => {
-            // What these say, the host says: which key is safe, and which run stands in the way.
-            if let Some(fields) = details.as_object_mut() {
-                fields.retain(|name, _| !OWN_DETAILS.contains(&name.as_str()));
-            }
-            Some(details)
-        }
-        Some(Err(fault)) => return Ended::BadOutput(format!("the details of an error are no JSON: {fault}")),
-    };
-    let kind = match error.kind {
-        types::ErrorKind::InvalidInput => Kind::InvalidInput,
-        types::ErrorKind::Rejected => Kind::Rejected,
-        types::ErrorKind::Ambiguous => Kind::Ambiguous,
-        types::ErrorKind::Denied => Kind::Denied,
-        types::ErrorKind::Transient => Kind::Transient,
-        types::ErrorKind::Throttled => Kind::Throttled,
-        types::ErrorKind::UnknownOutcome => Kind::UnknownOutcome,
-        types::ErrorKind::Fatal => Kind::Fatal,
-    };
-    let plain = !error.code.is_empty()
-        && error.code.len() <= 64
-        && error.code.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-    if !plain {
-        return Ended::BadOutput(format!(
-            "the code of an error is not in capitals: {}",
-            error.code.escape_default()
-        ));
-    }
-    // The host's codes are the host's word, all but the two that a tool shares with it.
-    let shared = matches!(
-        (kind, error.code.as_str()),
-        (Kind::InvalidInput, crate::model::code::INVALID_INPUT) | (Kind::Fatal, crate::model::code::INTERNAL)
-    );
-    if crate::model::code::page(&error.code).is_some() && !shared {
-        return Ended::BadOutput(format!("the code of an error is one of the host's own: {}", error.code));
-    }
-    if kind == Kind::Fatal && (error.code == crate::model::code::INTERNAL || error.message.is_empty()) {
-        return Ended::Declared(Failure::internal(format!("fatal {}: {}", error.code, error.message)));
-    }
-    Ended::Declared(Failure {
-        kind,
-        code: error.code.into(),
-        message: error.message,
-        user_message: error.user_message,
-        retry_after: Duration::from_millis(error.retry_after_ms.map_or(0, u64::from)).min(LONGEST_WAIT),
-        details,
-        log: None,
-    })
 }

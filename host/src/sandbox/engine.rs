@@ -1,5 +1,8 @@
 //! The one engine of a process: its settings, the clock that interrupts guests, and what components link against.
 
+mod code;
+pub mod compile;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,13 +16,21 @@ use wasmtime::{
 };
 
 use super::guest::Guest;
-use super::link;
+use super::link::{self, Contract};
+use super::lookout::Lookout;
 use super::threads::Threads;
 use super::wit::tools::GuestIndices;
+use crate::model::id::Digest;
 use crate::model::limits::Limits;
+
+pub use code::Authentic;
+pub use link::Surface;
 
 /// How often a guest may be interrupted; it yields once a tick.
 const TICK: Duration = Duration::from_millis(1);
+
+/// Ticks without a guest after which they stop: calls in a row need not start them anew.
+const LINGER: u32 = 100;
 
 /// Pages that a guest dirtied below this are cleared in place, which is cheaper than giving them back.
 const KEEP_RESIDENT: usize = 384 << 10;
@@ -30,12 +41,20 @@ const WASM_STACK: usize = 2 << 20;
 /// The stack that calls run on, host functions included.
 const ASYNC_STACK: usize = 4 << 20;
 
+/// What one component may be composed of; what composes Python or QuickJS has up to 38 instances and 3 memories.
+const CORE_INSTANCES: u32 = 60;
+const MEMORIES: u32 = 30;
+const TABLES: u32 = 60;
+
 /// The engine, the linker, and the threads that guests run on.
 pub struct Engine {
     pub(super) engine: wasmtime::Engine,
     linker: Linker<Guest>,
     pub(super) threads: Threads,
     pub(super) ticks: Ticks,
+    pub(super) waits: Waits,
+    /// Looks for answers of guests.
+    pub(super) answers: Lookout,
 }
 
 impl fmt::Debug for Engine {
@@ -78,11 +97,11 @@ pub enum Refusal {
     Module,
     /// No WebAssembly at all, or a damaged file.
     NotWasm(String),
-    /// It cannot be compiled.
-    Compile(String),
     /// It imports what the host does not have.
     Imports(Vec<String>),
-    /// It does not export what the contract asks for.
+    /// It exports no version of the contract that the host knows; perhaps this other one.
+    Contract(Option<String>),
+    /// What it exports is not what the contract says.
     Exports(String),
 }
 
@@ -92,21 +111,21 @@ impl Engine {
     /// # Errors
     /// Where the system refuses the memory or the threads.
     pub fn start(limits: &Limits, runtime: &tokio::runtime::Handle) -> wasmtime::Result<Self> {
-        let engine = wasmtime::Engine::new(&config(limits))?;
+        let engine = wasmtime::Engine::new(settings().allocation_strategy(pool(limits)))?;
         let linker = link::linker(&engine)?;
         let ticks = Ticks::start(engine.clone())?;
         let threads = Threads::start(runtime)?;
-        Ok(Self { engine, linker, threads, ticks })
+        Ok(Self { engine, linker, threads, ticks, waits: Waits::default(), answers: Lookout::default() })
     }
 
-    /// Compiles a component, away from the threads that serve.
-    ///
-    /// # Errors
-    /// Where the bytes are no component, or the compiler gave up on them.
-    pub async fn compile(&self, bytes: Vec<u8>) -> Result<Compiled, Refusal> {
-        let engine = self.engine.clone();
-        let compiling = tokio::task::spawn_blocking(move || compile(&engine, &bytes));
-        compiling.await.unwrap_or_else(|_| Err(Refusal::Compile("the compiler failed on it".to_owned())))
+    /// Stands for all that compiled code depends on beside the component.
+    pub fn kind(&self) -> Digest {
+        compile::kind(&self.engine)
+    }
+
+    /// What a component imports, as `interface` or `interface#function`, and the interfaces that it exports.
+    pub fn surface(&self, compiled: &Compiled) -> Surface {
+        link::surface(&self.engine, &compiled.component)
     }
 
     /// Resolves the imports of a component and looks for the exports of the contract.
@@ -122,31 +141,17 @@ impl Engine {
             .linker
             .instantiate_pre(&compiled.component)
             .map_err(|error| Refusal::Imports(vec![format!("{error:#}")]))?;
-        let tools = GuestIndices::new(&pre).map_err(|error| Refusal::Exports(format!("{error:#}")))?;
-        Ok(Prepared { pre, tools })
+        let refused = |error: wasmtime::Error| Refusal::Exports(format!("{error:#}"));
+        match link::contract(&self.engine, &compiled.component)? {
+            Contract::V0_1_0 => Ok(Prepared { tools: GuestIndices::new(&pre).map_err(refused)?, pre }),
+        }
     }
 }
 
-fn compile(engine: &wasmtime::Engine, bytes: &[u8]) -> Result<Compiled, Refusal> {
-    if wasmtime::Engine::detect_precompiled(bytes).is_some() {
-        return Err(Refusal::MachineCode);
-    }
-    match bytes.get(..8) {
-        Some([0, b'a', b's', b'm', _, _, 1, 0]) => {}
-        Some([0, b'a', b's', b'm', _, _, 0, 0]) => return Err(Refusal::Module),
-        Some(_) => return Err(Refusal::NotWasm("it does not begin as WebAssembly does".to_owned())),
-        None => return Err(Refusal::NotWasm(format!("it has {} bytes", bytes.len()))),
-    }
-    let component =
-        Component::from_binary(engine, bytes).map_err(|error| Refusal::Compile(format!("{error:#}")))?;
-    let _ = component.initialize_copy_on_write_image();
-    Ok(Compiled { component })
-}
-
-fn config(limits: &Limits) -> Config {
+/// What code is compiled for, wherever it is compiled and however its instances are allocated.
+fn settings() -> Config {
     let mut config = Config::new();
     config
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)))
         .memory_reservation(4 << 30)
         .memory_guard_size(32 << 20)
         .memory_init_cow(true)
@@ -170,18 +175,21 @@ fn config(limits: &Limits) -> Config {
     config
 }
 
-/// Slots for every place and as many again: a store is dropped after its call was answered.
-fn pool(limits: &Limits) -> PoolingAllocationConfig {
+/// Slots for every place and as many again: a store is dropped after its call was answered. Core instances are only
+/// counted, so there are enough for the largest component everywhere; a table reserves 1.6 MB of addresses, and there are
+/// sixteen for each place. A memory reserves 4 GiB, so there are four for each place: what Python or JavaScript is
+/// composed to has three. Where larger components use them up, who comes next is told to come back.
+fn pool(limits: &Limits) -> InstanceAllocationStrategy {
     let places = limits.at_once.saturating_mul(2).max(8);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(places)
-        .total_core_instances(places.saturating_mul(6).max(120))
-        .total_memories(places.saturating_mul(2).max(60))
-        .total_tables(places.saturating_mul(4).max(120))
+        .total_core_instances(places.saturating_mul(CORE_INSTANCES))
+        .total_memories(places.saturating_mul(2).max(2 * MEMORIES))
+        .total_tables(places.saturating_mul(8).max(2 * TABLES))
         .total_stacks(places)
-        .max_core_instances_per_component(60)
-        .max_memories_per_component(30)
-        .max_tables_per_component(60)
+        .max_core_instances_per_component(CORE_INSTANCES)
+        .max_memories_per_component(MEMORIES)
+        .max_tables_per_component(TABLES)
         .max_component_instance_size(4 << 20)
         .max_core_instance_size(4 << 20)
         .table_elements(200_000)
@@ -191,14 +199,19 @@ fn pool(limits: &Limits) -> PoolingAllocationConfig {
         .max_unused_warm_slots(places)
         .decommit_batch_size(16)
         .pagemap_scan(Enabled::No);
-    pool
+    InstanceAllocationStrategy::Pooling(pool)
 }
 
-/// Advances the engine's epoch while any guest lives, and sleeps otherwise.
+/// Advances the engine's epoch while any guest lives and for a while longer, and sleeps otherwise.
 #[derive(Debug)]
 pub(super) struct Ticks {
     live: Arc<AtomicUsize>,
     thread: Thread,
+}
+
+/// How many ticks without a guest there have been, after one more.
+fn still(quiet: u32, live: usize) -> u32 {
+    if live == 0 { quiet.saturating_add(1) } else { 0 }
 }
 
 /// A guest that lives, as the ticks count them.
@@ -210,11 +223,13 @@ impl Ticks {
         let live = Arc::new(AtomicUsize::new(0));
         let seen = Arc::downgrade(&live);
         let thread = std::thread::Builder::new().name("ticks".to_owned()).spawn(move || {
+            let mut quiet = 0;
             while let Some(live) = seen.upgrade() {
-                let idle = live.load(Ordering::SeqCst) == 0;
+                quiet = still(quiet, live.load(Ordering::SeqCst));
                 drop(live);
-                if idle {
+                if quiet > LINGER {
                     std::thread::park();
+                    quiet = 0;
                 } else {
                     std::thread::sleep(TICK);
                     engine.increment_epoch();
@@ -241,5 +256,56 @@ impl Drop for Ticks {
 impl Drop for Living {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// How many guests are waited for.
+#[derive(Debug, Default)]
+pub(super) struct Waits(AtomicUsize);
+
+/// One who waits for a guest, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Waiting<'a>(&'a Waits);
+
+impl Waits {
+    pub(super) fn begin(&self) -> Waiting<'_> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Waiting(self)
+    }
+}
+
+impl Waiting<'_> {
+    /// Whether nobody else waits.
+    pub(super) fn alone(&self) -> bool {
+        self.0.0.load(Ordering::Relaxed) == 1
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_go_on_for_a_while_after_the_last_guest() {
+        let quiet = (0..LINGER).fold(0, |quiet, _| still(quiet, 0));
+        assert!(quiet <= LINGER && still(quiet, 0) > LINGER);
+        assert_eq!(still(quiet, 1), 0);
+    }
+
+    #[test]
+    fn who_waits_is_alone_until_another_does() {
+        let waits = Waits::default();
+        let first = waits.begin();
+        assert!(first.alone());
+        let second = waits.begin();
+        assert!(!first.alone() && !second.alone());
+        drop(first);
+        assert!(second.alone());
     }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{HttpGrant, PluginGrants};
+use crate::config::{DirectoryAccess, DirectoryGrant, HttpGrant, PluginGrants};
 use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Repeat, Tool};
 use crate::model::origin::{Origin, OriginPattern, PathPattern};
 use crate::model::secret::SecretValue;
+
+/// The most of a name that a refusal repeats.
+const TOLD: usize = 128;
 
 /// What one tool is given.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +23,40 @@ pub struct Grants {
     pub declared: Vec<HttpRule>,
     /// Requests that the operator grants.
     pub granted: Vec<HttpGrant>,
+    /// Whether it may keep values.
+    pub key_value: KeyValue,
+    /// Folders that the tool declares, by name.
+    pub directories: BTreeMap<String, DirectoryRule>,
+}
+
+/// A folder that a tool declares.
+#[derive(Debug, Clone)]
+pub struct DirectoryRule {
+    /// What the tool declares to do there.
+    pub declared: DirectoryAccess,
+    /// What the operator grants under this name.
+    pub granted: Option<DirectoryGrant>,
+}
+
+/// A folder that a tool may not use so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotLent {
+    /// What the guest is told.
+    pub(crate) rule: String,
+    /// The line of configuration that would allow it, where there is one.
+    pub(crate) line: Option<String>,
+}
+
+/// Whether a tool may use its plugin's key-value store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KeyValue {
+    /// It does not ask for it.
+    #[default]
+    Undeclared,
+    /// It asks, and the operator does not grant it.
+    Ungranted,
+    /// It may.
+    Granted,
 }
 
 /// Requests that a tool declares.
@@ -108,11 +145,47 @@ impl Grants {
                         grants.config.insert(key.clone(), value.clone());
                     }
                 }
-                // No host of this version lends folders or keeps a store for plugins; nothing is linked for them.
-                Need::Directory(..) | Need::KeyValue => {}
+                Need::KeyValue if granted.key_value => grants.key_value = KeyValue::Granted,
+                Need::KeyValue => grants.key_value = KeyValue::Ungranted,
+                Need::Directory(name, writes) => {
+                    let declared = if *writes { DirectoryAccess::Write } else { DirectoryAccess::Read };
+                    let granted = granted.directories.get(name).cloned();
+                    let rule = DirectoryRule { declared, granted };
+                    let rule = grants.directories.entry(name.clone()).or_insert(rule);
+                    rule.declared = rule.declared.max(declared);
+                }
             }
         }
         grants
+    }
+
+    /// The folder of this name, where the tool may do this there: what it declares and what is granted both allow it.
+    pub(crate) fn directory(&self, name: &str, access: DirectoryAccess) -> Result<&DirectoryGrant, NotLent> {
+        let not = |rule: String, line: Option<String>| Err(NotLent { rule, line });
+        let shown: String = name.escape_debug().take(TOLD).collect();
+        let Some(rule) = self.directories.get(name) else {
+            return not(format!("the tool declares no folder `{shown}`"), None);
+        };
+        if access > rule.declared {
+            return not(format!("the tool declares to read the folder `{shown}`, not to write it"), None);
+        }
+        let line = |path: &str| {
+            let write = if access == DirectoryAccess::Write { ", access = \"write\"" } else { "" };
+            Some(format!("[plugin.{}.directories] {shown:?} = {{ path = {path:?}{write} }}", self.plugin))
+        };
+        match &rule.granted {
+            None => not(format!("the folder `{shown}` is not granted"), line("…")),
+            Some(granted) if access > granted.access => {
+                let path = granted.path.display().to_string();
+                not(format!("the folder `{shown}` is granted for reading"), line(&path))
+            }
+            Some(granted) => Ok(granted),
+        }
+    }
+
+    /// The folders that the tool may read, by name.
+    pub(crate) fn lent(&self) -> impl Iterator<Item = (&str, &DirectoryGrant)> {
+        self.directories.iter().filter_map(|(name, rule)| Some((name.as_str(), rule.granted.as_ref()?)))
     }
 
     /// Whether the same attempt must see the same clock and the same random numbers each time.

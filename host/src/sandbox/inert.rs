@@ -1,4 +1,4 @@
-//! WASI without a world: no arguments, no environment, no folders, no network; streams go to the log.
+//! WASI without a world: no arguments, no environment, no network, lent folders to read; streams go to the log.
 
 use std::time::Duration;
 
@@ -6,12 +6,18 @@ use bytes::Bytes;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use tokio::io::AsyncWrite;
+use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::bindings::random::{insecure, random};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
-use wasmtime_wasi::{HostWallClock, WasiCtx, WasiCtxBuilder};
+use wasmtime_wasi::{FsPerms, HostWallClock, WasiCtx, WasiCtxBuilder};
 
+use super::grants::Grants;
+use super::guest::{Guest, stop};
 use super::logbook::{Logbook, Stream};
+use crate::model::classify::Ended;
 use crate::model::clock::Timestamp;
+use crate::model::limits::Limit;
 
 /// The most random bytes of one request.
 const RANDOM: u64 = 64 << 10;
@@ -28,10 +34,49 @@ pub struct Sitting {
     pub start: Timestamp,
 }
 
+/// Links WASI, with a bound on random bytes that names itself: the one that comes with it is told by a text alone.
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    random::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
+    insecure::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+fn bounded(bytes: u64) -> wasmtime::Result<u64> {
+    if bytes > RANDOM { Err(stop(Ended::Limit(Limit::Random(RANDOM)))) } else { Ok(bytes) }
+}
+
+impl random::Host for Guest {
+    fn get_random_bytes(&mut self, bytes: u64) -> wasmtime::Result<Vec<u8>> {
+        random::Host::get_random_bytes(self.wasi.random(), bounded(bytes)?)
+    }
+
+    fn get_random_u64(&mut self) -> wasmtime::Result<u64> {
+        random::Host::get_random_u64(self.wasi.random())
+    }
+}
+
+impl insecure::Host for Guest {
+    fn get_insecure_random_bytes(&mut self, bytes: u64) -> wasmtime::Result<Vec<u8>> {
+        insecure::Host::get_insecure_random_bytes(self.wasi.random(), bounded(bytes)?)
+    }
+
+    fn get_insecure_random_u64(&mut self) -> wasmtime::Result<u64> {
+        insecure::Host::get_insecure_random_u64(self.wasi.random())
+    }
+}
+
 /// The context of a guest.
-pub(super) fn wasi(log: &Logbook, sitting: Option<Sitting>) -> WasiCtx {
+pub(super) fn wasi(log: &Logbook, sitting: Option<Sitting>, grants: Option<&Grants>) -> WasiCtx {
     let mut wasi = WasiCtxBuilder::new();
-    wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false).max_random_size(RANDOM);
+    for (name, granted) in grants.into_iter().flat_map(Grants::lent) {
+        if let Err(error) = wasi.preopened_dir(&granted.path, name, FsPerms::ReadOnly) {
+            log.host(&format!("the folder `{name}` cannot be opened: {error:#}"));
+        }
+    }
+    wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
     wasi.stdout(Logged { log: log.clone(), stream: Stream::Out })
         .stderr(Logged { log: log.clone(), stream: Stream::Err });
     if let Some(sitting) = sitting {

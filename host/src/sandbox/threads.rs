@@ -4,13 +4,19 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use async_task::{Builder, Runnable, Task};
 
+use super::lookout::Lookout;
+
 /// How much lower than everything else guests are scheduled by the system.
 const NICENESS: i32 = 10;
+
+/// How often one who brings work looks whether the thread that looks for it has seen it: a microsecond, for that thread
+/// may have had to make way for others.
+const PATIENCE: u32 = 50;
 
 /// Guests that share their turns: those of one caller in one plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +48,9 @@ pub struct Threads {
 struct Shared {
     queue: Mutex<Queue>,
     wake: Condvar,
+    /// Whether something came that the thread that looks has not seen yet.
+    news: AtomicBool,
+    lookout: Lookout,
 }
 
 #[derive(Debug, Default)]
@@ -50,8 +59,23 @@ struct Queue {
     over: VecDeque<Runnable<Ticket>>,
     groups: HashMap<Group, VecDeque<Runnable<Ticket>>>,
     turns: VecDeque<Group>,
-    idle: usize,
+    /// Threads that sleep and are not called, and calls that none has followed yet.
+    asleep: usize,
+    called: usize,
+    /// Whether a thread looks for work, which is one at most.
+    looked_for: bool,
     closed: bool,
+}
+
+/// Who is told of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// All are at work, and come when they have done.
+    Nobody,
+    /// One that slept.
+    Sleeper,
+    /// The one that looks.
+    Looker,
 }
 
 /// A guest under way; dropping this ends it at its next slice.
@@ -102,14 +126,7 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        let mut queue = self.shared.lock();
-        queue.closed = true;
-        let left: Vec<_> = queue.over.drain(..).collect();
-        let waiting: Vec<_> = queue.groups.drain().collect();
-        queue.turns.clear();
-        drop(queue);
-        drop((left, waiting));
-        self.shared.wake.notify_all();
+        self.shared.close();
     }
 }
 
@@ -136,6 +153,17 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn close(&self) {
+        let mut queue = self.lock();
+        queue.closed = true;
+        let left: Vec<_> = queue.over.drain(..).collect();
+        let waiting: Vec<_> = queue.groups.drain().collect();
+        queue.turns.clear();
+        drop(queue);
+        drop((left, waiting));
+        self.wake.notify_all();
+    }
+
     fn push(&self, runnable: Runnable<Ticket>) {
         let mut queue = self.lock();
         if queue.closed {
@@ -148,11 +176,34 @@ impl Shared {
         if waiting.len() == 1 {
             queue.turns.push_back(group);
         }
-        let wake = queue.idle > 0;
-        drop(queue);
-        if wake {
-            self.wake.notify_one();
+        self.tell(queue);
+    }
+
+    /// Tells a thread that there is work.
+    fn tell(&self, mut queue: MutexGuard<'_, Queue>) {
+        let told = queue.tell();
+        if told == Told::Looker {
+            self.news.store(true, Ordering::Release);
         }
+        drop(queue);
+        match told {
+            Told::Nobody => {}
+            Told::Sleeper => self.wake.notify_one(),
+            Told::Looker if self.heard() => {}
+            Told::Looker => {
+                if self.lock().call() {
+                    self.wake.notify_one();
+                }
+            }
+        }
+    }
+
+    /// Whether the thread that looks has seen that something came.
+    fn heard(&self) -> bool {
+        (0..PATIENCE).any(|_| {
+            std::hint::spin_loop();
+            !self.news.load(Ordering::Acquire)
+        })
     }
 
     /// Moves a guest whose time is over to the front, where it waits for its turn.
@@ -166,8 +217,7 @@ impl Shared {
             queue.turns.retain(|group| *group != ticket.group);
         }
         queue.over.push_back(runnable);
-        drop(queue);
-        self.wake.notify_one();
+        self.tell(queue);
     }
 
     fn serve(&self) {
@@ -179,21 +229,68 @@ impl Shared {
 
     fn next(&self) -> Option<Runnable<Ticket>> {
         let mut queue = self.lock();
+        let mut looked = false;
         loop {
             if queue.closed {
                 return None;
             }
             if let Some(runnable) = queue.take() {
+                // Of all that came while one looked, that one alone was told.
+                if queue.has_more() && queue.call() {
+                    drop(queue);
+                    self.wake.notify_one();
+                }
                 return Some(runnable);
             }
-            queue.idle += 1;
-            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.idle -= 1;
+            if looked || queue.looked_for {
+                queue.asleep += 1;
+                let sleeps = |queue: &mut Queue| queue.called == 0 && !queue.closed;
+                queue = self.wake.wait_while(queue, sleeps).unwrap_or_else(PoisonError::into_inner);
+                queue.called = queue.called.saturating_sub(1);
+            } else {
+                queue = self.look(queue);
+                looked = true;
+            }
         }
+    }
+
+    /// Looks for work for a short while: calls in a row need not wake a thread.
+    fn look<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+        queue.looked_for = true;
+        drop(queue);
+        self.lookout.look(|| self.news.swap(false, Ordering::AcqRel));
+        let mut queue = self.lock();
+        queue.looked_for = false;
+        self.news.store(false, Ordering::Release);
+        queue
     }
 }
 
 impl Queue {
+    fn tell(&mut self) -> Told {
+        if self.looked_for {
+            Told::Looker
+        } else if self.call() {
+            Told::Sleeper
+        } else {
+            Told::Nobody
+        }
+    }
+
+    /// Calls a thread that sleeps, where there is one.
+    fn call(&mut self) -> bool {
+        let any = self.asleep > 0;
+        if any {
+            self.asleep -= 1;
+            self.called += 1;
+        }
+        any
+    }
+
+    fn has_more(&self) -> bool {
+        !self.over.is_empty() || !self.turns.is_empty()
+    }
+
     fn take(&mut self) -> Option<Runnable<Ticket>> {
         if let Some(runnable) = self.over.pop_front() {
             return Some(runnable);
@@ -211,27 +308,4 @@ impl Queue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_take_turns_and_so_do_guests_within_them() {
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::new(Shared::default());
-        let mut tasks = Vec::new();
-        for (number, group) in [1, 1, 1, 2, 3, 3].into_iter().enumerate() {
-            let order = Arc::clone(&order);
-            let queue = Arc::clone(&shared);
-            let ticket = Ticket { group: Group(group), number: number as u64 };
-            let guest = async move { order.lock().unwrap().push(number) };
-            let (runnable, task) =
-                Builder::new().metadata(ticket).spawn(move |_| guest, move |runnable| queue.push(runnable));
-            runnable.schedule();
-            tasks.push(task);
-        }
-        while let Some(runnable) = { shared.lock().take() } {
-            runnable.run();
-        }
-        assert_eq!(*order.lock().unwrap(), [0, 3, 4, 1, 5, 2]);
-    }
-}
+mod tests;

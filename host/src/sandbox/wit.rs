@@ -5,7 +5,8 @@ wasmtime::component::bindgen!({
     path: "../wit",
     world: "writer",
     exports: { default: async },
+    additional_derives: [PartialEq, serde::Deserialize, serde::Serialize],
 });
 
-pub use airlock::plugin::{host, http, secrets, types};
+pub use airlock::plugin::{files, host, http, secrets, types};
 pub use exports::airlock::plugin::tools;

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub enum StoreFailure {
     /// The folder cannot be made or entered.
     Folder(PathBuf, String),
+    /// The system gives no thread to write on.
+    NoThread(String),
     /// No space is left.
     Full(PathBuf),
     /// The database was written by a later version.
@@ -38,6 +40,7 @@ impl StoreFailure {
             Self::Folder(..) => {
                 "choose a folder that can be made and written with `state` in airlock.toml".to_owned()
             }
+            Self::NoThread(_) => "look at the limits of threads and memory of this process".to_owned(),
             Self::Full(file) => {
                 format!("free space where {} lies; what was acknowledged is kept", file.display())
             }
@@ -72,6 +75,7 @@ impl fmt::Display for StoreFailure {
             Self::Folder(folder, text) => {
                 write!(f, "the state folder cannot be used ({text}): {}", folder.display())
             }
+            Self::NoThread(text) => write!(f, "the store gets no thread to write on: {text}"),
             Self::Full(file) => write!(f, "the disk is full: {}", file.display()),
             Self::Newer { file, found, known } => {
                 write!(

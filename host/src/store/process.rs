@@ -68,6 +68,16 @@ impl Processes {
     }
 }
 
+/// How many processes hold a lock in this folder.
+pub fn alive(folder: &Path) -> usize {
+    let Ok(entries) = folder.read_dir() else { return 0 };
+    let held = |path: PathBuf| {
+        let file = OpenOptions::new().write(true).open(path);
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    };
+    entries.filter_map(Result::ok).filter(|entry| held(entry.path())).count()
+}
+
 impl Drop for Processes {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(path(&self.folder, self.own));

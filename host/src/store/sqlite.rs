@@ -1,7 +1,12 @@
 //! The store of one machine: SQLite with a write-ahead log, one writing thread, and readers of their own.
 
+mod attachments;
+mod changes;
+mod inspect;
 mod open;
 mod read;
+mod staged;
+mod sweep;
 mod write;
 mod writer;
 
@@ -10,6 +15,7 @@ use std::sync::Mutex;
 
 use rusqlite::Connection;
 
+pub use self::inspect::{Inspected, inspect};
 use self::writer::Writer;
 use super::StoreFailure;
 use super::process::Processes;
@@ -53,7 +59,8 @@ impl SqliteStore {
         let secret = open::secret(&connection, &file)?;
         let processes = Processes::join(&folder.join("processes"), process).map_err(fail)?;
         gate.unlock().map_err(fail)?;
-        let writer = Writer::start(connection, gate, file.clone()).map_err(fail)?;
+        let writer = Writer::start(connection, gate, file.clone())
+            .map_err(|error| StoreFailure::NoThread(error.to_string()))?;
         Ok(Self { file, writer, readers: Mutex::new(Vec::new()), processes, secret })
     }
 

@@ -1,17 +1,20 @@
 //! `airlock call`: one call of one tool.
 
 use std::io::{IsTerminal as _, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::attach;
+use super::clean::clean;
 use super::output::Output;
 use super::problem::{Exit, Problem};
-use super::progress::watched;
+use super::progress::{ready, stepped};
 use super::tools;
-use crate::host::{Config, Host, Request};
+use crate::host::{Config, Host, Progress, Request};
+use crate::model::caller::Asker;
 use crate::model::code;
-use crate::model::id::CallerName;
+use crate::model::id::{CallerName, SceneName, UserName};
 use crate::model::nearest::nearest;
 
 #[derive(Debug, Args)]
@@ -26,9 +29,25 @@ pub(super) struct Arguments {
     #[arg(long)]
     key: Option<String>,
 
+    /// A file that goes with the call, with its media type where the ending does not tell it: photo:image/png
+    #[arg(long, value_name = "FILE[:TYPE]")]
+    attach: Vec<String>,
+
+    /// The folder to save in what comes back beside the output
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+
     /// The caller to act as: one under [callers] of the configuration
     #[arg(long = "as", value_name = "CALLER", default_value = "local")]
     caller: String,
+
+    /// The user on whose behalf that caller asks
+    #[arg(long)]
+    user: Option<UserName>,
+
+    /// The scene that it asks in: one under [scenes] of the configuration
+    #[arg(long)]
+    scene: Option<SceneName>,
 }
 
 /// More than any configuration lets input have, so that reading ends.
@@ -40,32 +59,55 @@ pub(super) async fn run(
     output: Output,
 ) -> Result<Exit, Problem> {
     let config = Config::load(config)?;
-    let caller = known(&config, &arguments.caller)?;
+    let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
     let input = input(arguments.input)?;
+    let attachments = attach::read(&arguments.attach, config.limits.attachments)?;
+    arguments.out.as_deref().map_or(Ok(()), attach::folder)?;
     let host = Host::open(config).await?;
     let tool = arguments.tool;
-    let request = Request { tool: tool.clone(), input, caller, key: arguments.key, trace: None };
-    let reply = watched(&tool, host.call(request)).await;
+    let Arguments { user, scene, key, .. } = arguments;
+    let (progress, steps) = Progress::new();
+    let progress = Some(progress);
+    let request = Request { user, scene, key, attachments, progress, ..Request::new(&*tool, input, caller) };
+    ready(&host).await?;
+    let reply = stepped(&tool, host.call(request), steps).await;
     if reply.code().as_deref() == Some(code::UNKNOWN_TOOL) {
-        tools::faults(host.faults(), output);
+        tools::faults(&host.faults(), output);
     }
+    if reply.code().as_deref() == Some(code::PERMISSION_DENIED) {
+        let plugin = tool.split('.').next();
+        let waiting = host.waiting().into_iter().filter(|waiting| Some(waiting.plugin.as_str()) == plugin);
+        tools::waits(&waiting.collect::<Vec<_>>(), output);
+    }
+    let saved = arguments.out.map(|folder| attach::save(&folder, &reply.attachments)).transpose();
     let exit = output.reply(&reply, Some(&tool));
     host.close().await;
+    for file in saved?.iter().flatten() {
+        output.note(&format!("saved {}", clean(&file.to_string_lossy())));
+    }
     exit
 }
 
-/// The caller that is meant, where the configuration has it.
-pub(super) fn known(config: &Config, name: &str) -> Result<CallerName, Problem> {
+/// The caller that is meant, where the configuration has it and it has this scene.
+pub(super) fn known(config: &Config, name: &str, scene: Option<&SceneName>) -> Result<CallerName, Problem> {
     let name = CallerName(name.to_owned());
-    if config.callers.contains_key(&name) {
-        return Ok(name);
-    }
-    let near = nearest(&name.0, config.callers.keys().map(|known| known.0.as_str()));
-    let hint = match near.as_slice() {
-        [] => format!("define it in {}: [callers.{name}]", config.file.display()),
-        near => format!("did you mean {}?", near.join(" or ")),
+    let unknown = |text: String, near: &[&str], line: String| {
+        let file = config.file.display();
+        let hint = match near {
+            [] => format!("define it in {file}: {line}"),
+            near => format!("did you mean {}? else define it in {file}: {line}", near.join(" or ")),
+        };
+        Problem::Usage(text, Some(hint))
     };
-    Err(Problem::Usage(format!("there is no caller {name}"), Some(hint)))
+    let Some(caller) = config.callers.get(&name) else {
+        let near = nearest(&name.0, config.callers.keys().map(|known| known.0.as_str()));
+        return Err(unknown(format!("there is no caller {name}"), &near, format!("[callers.{name}]")));
+    };
+    Asker::new(caller, None, scene, &config.scenes).map_err(|none| {
+        let near = nearest(none.scene.as_ref(), none.there.iter().map(AsRef::as_ref));
+        unknown(none.to_string(), &near, format!("[scenes.{}]", none.scene))
+    })?;
+    Ok(name)
 }
 
 /// The input as text: as it was given, or what stands on standard input.

@@ -1,35 +1,16 @@
 //! Text from guests, callers and backends, made safe for a terminal.
 
 use std::fmt::Write as _;
+use std::io;
 
-/// Characters that are not seen, or that change how their neighbours are shown; each from, to.
-const UNSEEN: &[(char, char)] = &[
-    ('\u{ad}', '\u{ad}'),       // soft hyphen
-    ('\u{34f}', '\u{34f}'),     // grapheme joiner
-    ('\u{61c}', '\u{61c}'),     // Arabic letter mark
-    ('\u{115f}', '\u{1160}'),   // Hangul fillers
-    ('\u{17b4}', '\u{17b5}'),   // Khmer inherent vowels
-    ('\u{180b}', '\u{180f}'),   // Mongolian selectors and separator
-    ('\u{200b}', '\u{200f}'),   // zero-width space and joiners, marks of direction
-    ('\u{2028}', '\u{202e}'),   // separators of lines, embeddings and overrides of direction
-    ('\u{2060}', '\u{206f}'),   // word joiner, invisible operators, isolates of direction
-    ('\u{3164}', '\u{3164}'),   // Hangul filler
-    ('\u{fe00}', '\u{fe0f}'),   // variation selectors
-    ('\u{feff}', '\u{feff}'),   // byte order mark
-    ('\u{ffa0}', '\u{ffa0}'),   // Hangul filler
-    ('\u{fff0}', '\u{fffb}'),   // annotations of lines
-    ('\u{13430}', '\u{1345f}'), // controls of hieroglyphs
-    ('\u{1bca0}', '\u{1bca3}'), // controls of shorthand
-    ('\u{1d173}', '\u{1d17a}'), // controls of music
-    ('\u{e0000}', '\u{e0fff}'), // tags and variation selectors
-];
+use crate::model::unseen::is_unseen;
 
 /// The text on one line and as it is: control characters, line breaks, marks of direction and whatever else is not
 /// seen are written out, such as `\u{1b}`.
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
-        if unsafe_to_show(letter) { clean.extend(letter.escape_default()) } else { clean.push(letter) }
+        if is_unseen(letter) { clean.extend(letter.escape_default()) } else { clean.push(letter) }
     }
     clean
 }
@@ -42,7 +23,7 @@ pub fn clean_json(text: &str) -> String {
             '\n' => clean.push('\n'),
             // Grammar allows these between tokens alone, where a space is the same.
             '\t' | '\r' => clean.push(' '),
-            _ if unsafe_to_show(letter) => {
+            _ if is_unseen(letter) => {
                 for unit in letter.encode_utf16(&mut [0; 2]) {
                     let _ = write!(clean, "\\u{unit:04x}");
                 }
@@ -53,12 +34,28 @@ pub fn clean_json(text: &str) -> String {
     clean
 }
 
-fn unsafe_to_show(letter: char) -> bool {
-    letter.is_control() || UNSEEN.iter().any(|(from, to)| (*from..=*to).contains(&letter))
+/// Writes lines as they are shown: what a text brings into one does not end it.
+pub(super) struct Clean<W>(pub(super) W);
+
+impl<W: io::Write> io::Write for Clean<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        // Whoever writes gives an event at a time, with the end of its line.
+        let (line, end) = text.strip_suffix('\n').map_or((&*text, ""), |line| (line, "\n"));
+        self.0.write_all(clean(line).as_bytes())?;
+        self.0.write_all(end.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -70,6 +67,13 @@ mod tests {
             clean("invoice\u{202e}fdp.exe \u{200b}\u{2066}\u{feff}"),
             r"invoice\u{202e}fdp.exe \u{200b}\u{2066}\u{feff}"
         );
+    }
+
+    #[test]
+    fn a_line_of_the_log_stays_one_line() {
+        let mut log = Clean(Vec::new());
+        log.write_all("ERROR a\u{1b}[2J\nERROR b\u{202e}\n".as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(log.0).unwrap(), "ERROR a\\u{1b}[2J\\nERROR b\\u{202e}\n");
     }
 
     #[test]
@@ -91,7 +95,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_unseen_comes_through(text in any::<String>()) {
-            prop_assert!(!clean(&text).chars().any(unsafe_to_show));
+            prop_assert!(!clean(&text).chars().any(is_unseen));
             let json = serde_json::to_string(&text).unwrap();
             prop_assert_eq!(serde_json::from_str::<String>(&clean_json(&json)).unwrap(), text);
         }

@@ -10,8 +10,8 @@ use super::clean::clean;
 use super::hints::call;
 use super::output::Output;
 use super::problem::{Exit, Problem};
-use super::progress::watched;
-use crate::host::{Decision, Host, os_user};
+use super::progress::{ready, watched};
+use crate::host::{Config, Decision, Host, os_user};
 use crate::model::reply::Reply;
 use crate::model::state::RunState;
 
@@ -44,7 +44,12 @@ pub(super) async fn run(
     output: Output,
 ) -> Result<Exit, Problem> {
     let decision = decision(&arguments)?;
-    let host = super::open(config).await?;
+    // Only another attempt needs what tools need.
+    let config = match arguments.found {
+        Found::Again => Config::load(config)?,
+        Found::Happened | Found::DidNot => Config::load_to_look(config)?,
+    };
+    let host = Host::open(config).await?;
     let shown = settle(&host, &arguments, decision, output).await;
     host.close().await;
     shown
@@ -56,6 +61,9 @@ async fn settle(
     decision: Decision,
     output: Output,
 ) -> Result<Exit, Problem> {
+    if matches!(arguments.found, Found::Again) {
+        ready(host).await?;
+    }
     let run = host.run(&arguments.run)?.summary;
     let (id, tool) = (run.run.to_string(), run.tool.to_string());
     let reply = watched(&tool, host.decide(&id, decision, &os_user())).await?;

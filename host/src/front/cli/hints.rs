@@ -67,7 +67,10 @@ fn explained(code: &str) -> String {
 }
 
 fn unasked(tool: &str) -> String {
-    format!("where nobody needs to be asked: `confirm = \"none\"` under [tools.\"{tool}\"] of airlock.toml")
+    format!(
+        "where nobody needs to be asked: `confirm = \"none\"` under [tools.\"{tool}\"] of airlock.toml; where one caller \
+         need not ask: `confirm = {{ \"{tool}\" = \"none\" }}` under [callers.NAME]"
+    )
 }
 
 fn mending(error: &Value, code: &str, asked: Option<&str>) -> Vec<String> {
@@ -100,7 +103,7 @@ pub(super) fn call(tool: Option<&str>, key: &str) -> String {
 }
 
 /// As a shell reads it as one word, whatever a tool put there.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'/');
     if word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
@@ -182,7 +185,7 @@ mod tests {
         assert_eq!(
             told(json!({ "code": "NEEDS_PERSON", "action": "ask_permission" })),
             [
-                "where nobody needs to be asked: `confirm = \"none\"` under [tools.\"desk.send_mail\"] of airlock.toml"
+                "where nobody needs to be asked: `confirm = \"none\"` under [tools.\"desk.send_mail\"] of airlock.toml; where one caller need not ask: `confirm = { \"desk.send_mail\" = \"none\" }` under [callers.NAME]"
             ]
         );
         assert_eq!(

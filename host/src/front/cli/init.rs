@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -17,7 +18,8 @@ pub(super) fn run(config: Option<&Path>, output: Output) -> Result<Exit, Problem
     let refused =
         |path: &Path, error: &Error| Problem::usage(format!("{} cannot be made: {error}", path.display()));
     fs::create_dir_all(folder).map_err(|error| refused(folder, &error))?;
-    let made = OpenOptions::new().write(true).create_new(true).open(file);
+    // Whatever the umask says: a configuration that others can write is not obeyed.
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(file);
     let written = made.and_then(|mut made| made.write_all(Config::reference().as_bytes()));
     written.map_err(|error| {
         if error.kind() != ErrorKind::AlreadyExists {

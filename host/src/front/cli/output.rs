@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 use super::clean::{clean, clean_json};
 use super::hints;
 use super::problem::{Exit, Problem};
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
 use crate::model::reply::Reply;
 
 /// How this command answers.
@@ -29,6 +31,26 @@ impl Output {
         } else {
             write(&text())
         }
+    }
+
+    /// Gives what was found; where that has faults, which the summary tells, the document says so, and so does the end.
+    pub(super) fn found(
+        self,
+        text: impl FnOnce() -> String,
+        document: Value,
+        faults: Option<&str>,
+    ) -> Result<Exit, Problem> {
+        let Some(summary) = faults else { return self.data(text, || document).map(|()| Exit::Done) };
+        if self.json {
+            let mut failure = Failure::new(Kind::InvalidInput, code::FAULTS_FOUND, summary);
+            for (name, value) in document.as_object().into_iter().flatten() {
+                failure = failure.with_detail(name, value.clone());
+            }
+            self.document(&json!({ "ok": false, "error": failure.to_json(), "meta": {} }))?;
+        } else {
+            write(&text())?;
+        }
+        Ok(Exit::Refused)
     }
 
     /// Gives one JSON document.
@@ -119,6 +141,14 @@ impl Output {
         if reply.meta.replayed {
             let run = reply.meta.run.map(|run| format!(" of run {run}")).unwrap_or_default();
             self.note(&format!("note: this is the stored result{run}; nothing was run again"));
+        }
+        for attachment in &reply.attachments {
+            let (name, media_type) = (clean(&attachment.name), clean(&attachment.media_type));
+            self.note(&format!("attachment: {name}, {media_type}, {} bytes", attachment.size()));
+        }
+        if let (Some(trimmed), Some(run)) = (&reply.meta.trimmed, reply.meta.run) {
+            self.note(&format!("note: {}", clean(&trimmed.to_string())));
+            self.hint(&format!("`airlock runs {run} --output` prints the whole"));
         }
         if !reply.meta.dropped.is_empty() {
             let fields = clean(&reply.meta.dropped.join(", "));

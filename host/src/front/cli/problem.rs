@@ -75,8 +75,11 @@ impl Problem {
             Self::Faulty(faults) => return faults.failure(),
             Self::Failed(failure) => return (**failure).clone(),
             Self::Closed(failure) => {
-                let closed = Failure::new(Kind::Transient, code::STORE_UNAVAILABLE, failure.to_string());
-                (closed, failure.hint())
+                let (kind, code) = match failure {
+                    OpenFailure::Store(_) => (Kind::Transient, code::STORE_UNAVAILABLE),
+                    OpenFailure::Engine(_) => (Kind::Internal, code::INTERNAL),
+                };
+                (Failure::new(kind, code, failure.to_string()), failure.hint())
             }
             Self::Usage(text, hint) => {
                 (Failure::new(Kind::InvalidInput, code::INVALID_USAGE, text.clone()), hint.clone())
@@ -120,5 +123,25 @@ mod tests {
         assert_eq!(exit(Kind::Transient, code::STORE_UNAVAILABLE), Exit::Broken);
         assert_eq!(exit(Kind::Internal, code::INVALID_OUTPUT), Exit::Broken);
         assert_eq!(Exit::of(&Value::Null), Exit::Broken);
+    }
+
+    #[test]
+    fn a_sandbox_that_cannot_be_set_up_is_not_the_stores_fault() {
+        let problem = Problem::from(OpenFailure::Engine("no memory".to_owned()));
+        let error = problem.failure().to_json();
+        assert_eq!(Exit::of(&error), Exit::Broken);
+        insta::assert_snapshot!(serde_json::to_string_pretty(&error).unwrap(), @r#"
+        {
+          "code": "INTERNAL",
+          "kind": "internal",
+          "message": "the sandbox cannot be set up: no memory",
+          "retryable": false,
+          "action": "stop",
+          "retry_after_ms": 0,
+          "details": {
+            "hint": "look at the limits of memory and threads of this process"
+          }
+        }
+        "#);
     }
 }

@@ -9,20 +9,30 @@ use serde_json::value::RawValue;
 
 use super::clean::clean;
 use super::hints::deciding;
-use super::layout::{age, moment, pretty, table};
+use super::layout::{age, millionths, moment, pretty, table};
 use super::output::Output;
 use super::problem::{Exit, Problem};
+use crate::host::{Config, Host, Look};
 use crate::model::clock::{Clock as _, SystemClock, Timestamp};
 use crate::model::effect::Effect;
 use crate::model::id::TraceId;
 use crate::model::reply::Stored;
-use crate::model::run::{Attempt, Happened, Record, Summary};
-use crate::model::state::{Event, RunState};
+use crate::model::run::{Attempt, Happened, Record, Removed, Summary};
+use crate::model::staged::Cost;
+use crate::model::state::{Event, RunState, Standing};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The run to show in full, or the beginning of its id
     run: Option<String>,
+
+    /// Print its result alone, and the whole of it
+    #[arg(long, requires = "run")]
+    output: bool,
+
+    /// Show what its tool declares as private, in the place of hashes
+    #[arg(long, requires = "run")]
+    private: bool,
 
     /// How many to list, the latest first
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -42,12 +52,12 @@ enum State {
 }
 
 impl State {
-    fn holds(self, state: RunState) -> bool {
-        match state {
-            RunState::Running => matches!(self, Self::Running),
-            RunState::Completed => matches!(self, Self::Completed),
-            RunState::Failed => matches!(self, Self::Failed),
-            RunState::Suspended(_) => matches!(self, Self::Suspended),
+    fn standing(self) -> Standing {
+        match self {
+            Self::Running => Standing::Running,
+            Self::Completed => Standing::Completed,
+            Self::Failed => Standing::Failed,
+            Self::Suspended => Standing::Suspended,
         }
     }
 }
@@ -57,24 +67,26 @@ pub(super) async fn run(
     config: Option<&Path>,
     output: Output,
 ) -> Result<Exit, Problem> {
-    let host = super::open(config).await?;
+    let host = Host::open(Config::load_to_look(config)?).await?;
+    let look = if arguments.private { Look::Private } else { Look::Usual };
     let shown = match &arguments.run {
+        Some(id) if arguments.output => {
+            host.whole(id, look).map_err(Problem::from).and_then(|body| whole(&body, output))
+        }
         Some(id) => host
-            .run(id)
+            .look(id, look)
             .map_err(Problem::from)
             .and_then(|record| output.data(|| full(&record, now()), || document(&record))),
-        None => {
-            let asked = if arguments.state.is_some() { u32::MAX } else { arguments.limit };
-            host.runs(asked).map_err(Problem::from).and_then(|runs| listed(runs, arguments, output))
-        }
+        None => host
+            .runs(arguments.state.map(State::standing), arguments.limit)
+            .map_err(Problem::from)
+            .and_then(|runs| listed(&runs, arguments, output)),
     };
     host.close().await;
     shown.map(|()| Exit::Done)
 }
 
-fn listed(mut runs: Vec<Summary>, arguments: &Arguments, output: Output) -> Result<(), Problem> {
-    runs.retain(|run| arguments.state.is_none_or(|state| state.holds(run.state)));
-    runs.truncate(usize::try_from(arguments.limit).unwrap_or(usize::MAX));
+fn listed(runs: &[Summary], arguments: &Arguments, output: Output) -> Result<(), Problem> {
     if runs.is_empty() && !output.json {
         output.note(match arguments.state {
             None => "no runs yet; `airlock call TOOL '{…}'` makes one",
@@ -82,7 +94,11 @@ fn listed(mut runs: Vec<Summary>, arguments: &Arguments, output: Output) -> Resu
         });
         return Ok(());
     }
-    output.data(|| list(&runs, now()), || json!({ "runs": runs }))
+    output.data(|| list(runs, now()), || json!({ "runs": runs }))
+}
+
+fn whole(body: &str, output: Output) -> Result<(), Problem> {
+    output.data(|| pretty(body), || RawValue::from_string(body.to_owned()).unwrap_or_default())
 }
 
 fn now() -> Timestamp {
@@ -95,7 +111,7 @@ fn list(runs: &[Summary], now: Timestamp) -> String {
             run.run.to_string(),
             run.state.word().to_owned(),
             run.tool.to_string(),
-            run.caller.to_string(),
+            asked(run),
             run.attempts.to_string(),
             age(now.since(run.began)),
             run.code.clone().unwrap_or_default(),
@@ -105,13 +121,21 @@ fn list(runs: &[Summary], now: Timestamp) -> String {
     table(header, runs.iter().map(row).collect())
 }
 
+/// Who asked, and for whom.
+fn asked(run: &Summary) -> String {
+    match &run.user {
+        Some(user) => format!("{} for {user}", run.caller),
+        None => run.caller.to_string(),
+    }
+}
+
 fn full(record: &Record, now: Timestamp) -> String {
     let Record { summary: run, key, trace, input, stored, attempts, effects, events, .. } = record;
     let mut lines = vec![
         format!("run       {}", run.run),
         format!("state     {}", run.state.word()),
         format!("tool      {}", run.tool),
-        format!("caller    {}", clean(&run.caller.0)),
+        format!("caller    {}", clean(&asked(run))),
         format!("key       {}", key.as_deref().map_or("none".to_owned(), clean)),
         format!("trace     {}", clean(&trace.0)),
         format!("began     {}", ago(run.began, now)),
@@ -123,15 +147,28 @@ fn full(record: &Record, now: Timestamp) -> String {
     if record.rearms {
         lines.push("again     the same call with the same key runs it again".to_owned());
     }
-    lines.push(format!("\ninput\n{}", pretty(input)));
+    if let Some(input) = input {
+        lines.push(format!("\ninput\n{}", pretty(input)));
+    }
     if let Some(stored) = stored {
         lines.push(format!("\n{}\n{}", if stored.ok { "data" } else { "error" }, pretty(&stored.body)));
+    }
+    if let Some(trimmed) = stored.as_ref().and_then(|stored| stored.trimmed.as_ref()) {
+        let whole = format!("`airlock runs {} --output` prints the whole", run.run);
+        lines.push(format!("{}; {whole}", clean(&trimmed.to_string())));
+    }
+    if let Some(removed) = &record.removed {
+        lines.push(hashes(removed, now));
     }
     lines.push(format!("\nattempts{}", none_or(attempts)));
     lines.extend(attempts.iter().map(attempt));
     lines.push(format!("\neffects{}", none_or(effects)));
     if !effects.is_empty() {
         lines.push(effect_table(effects));
+    }
+    if !record.costs.is_empty() {
+        lines.push(format!("\ncosts, {} in all", millionths(record.usage.cost)));
+        lines.push(cost_table(&record.costs));
     }
     lines.push("\nevents".to_owned());
     lines.extend(events.iter().map(|event| {
@@ -143,6 +180,16 @@ fn full(record: &Record, now: Timestamp) -> String {
         lines.push(format!("\nit waits for a person; {}", deciding(code, &run.run.to_string())));
     }
     lines.join("\n")
+}
+
+/// What stays of input and result.
+fn hashes(removed: &Removed, now: Timestamp) -> String {
+    let result = removed.result.map_or("none".to_owned(), |result| result.to_string());
+    format!(
+        "\ninput, result and logs were removed {}; their SHA-256 stays\ninput   {}\nresult  {result}",
+        ago(removed.at, now),
+        removed.input
+    )
 }
 
 /// An event as people read it.
@@ -201,6 +248,14 @@ fn effect_table(effects: &[Effect]) -> String {
     table(["ATTEMPT", "NO", "REQUEST", "REPEAT", "STATE", "STATUS", "KEY"], effects.iter().map(row).collect())
 }
 
+fn cost_table(costs: &[Cost]) -> String {
+    let row = |cost: &Cost| {
+        let amount = millionths(cost.micros);
+        [cost.attempt.to_string(), cost.category.word().to_owned(), cost.what.clone(), amount]
+    };
+    table(["ATTEMPT", "BY", "WHAT", "COST"], costs.iter().map(row).collect())
+}
+
 /// A run as JSON; input and result keep every character.
 #[derive(Serialize)]
 struct Document<'a> {
@@ -209,11 +264,13 @@ struct Document<'a> {
     key: Option<&'a str>,
     trace_id: &'a TraceId,
     action: String,
-    input: Box<RawValue>,
+    input: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    removed: Option<Removed>,
     rearms: bool,
     journal: Journal<'a>,
 }
@@ -222,6 +279,7 @@ struct Document<'a> {
 struct Journal<'a> {
     attempts: &'a [Attempt],
     effects: &'a [Effect],
+    costs: &'a [Cost],
     events: &'a [Happened],
 }
 
@@ -236,11 +294,17 @@ fn document(record: &Record) -> Document<'_> {
         key: record.key.as_deref(),
         trace_id: &record.trace,
         action: record.action.to_string(),
-        input: RawValue::from_string(record.input.clone()).unwrap_or_default(),
+        input: record.input.clone().map(|input| RawValue::from_string(input).unwrap_or_default()),
         data,
         error,
+        removed: record.removed,
         rearms: record.rearms,
-        journal: Journal { attempts: &record.attempts, effects: &record.effects, events: &record.events },
+        journal: Journal {
+            attempts: &record.attempts,
+            effects: &record.effects,
+            costs: &record.costs,
+            events: &record.events,
+        },
     }
 }
 
@@ -252,6 +316,7 @@ mod tests {
     use crate::model::effect::EffectState;
     use crate::model::id::{CallerName, Digest, ProcessId, RunId};
     use crate::model::manifest::Repeat;
+    use crate::model::pointer::Unshown;
     use crate::model::reply::Usage;
     use crate::model::run::Lease;
     use crate::model::state::Reason;
@@ -266,6 +331,7 @@ mod tests {
             state: RunState::Suspended(Reason::Unknown),
             tool: "desk.send_mail".parse().unwrap(),
             caller: CallerName("local".into()),
+            user: None,
             attempts: 1,
             began: BEGAN,
             ended: Some(Timestamp(BEGAN.0 + 1500)),
@@ -281,8 +347,10 @@ mod tests {
             repeat: Repeat::Once,
             action: Digest([2; 32]),
             trace: TraceId::new([3; 16]),
-            input: r#"{"to":"li@example.com","id":12345678901234567890}"#.into(),
-            stored: Some(Stored { ok: false, body: r#"{"code":"OUTCOME_UNKNOWN"}"#.into() }),
+            input: Some(r#"{"to":"li@example.com","id":12345678901234567890}"#.into()),
+            unshown: Unshown::default(),
+            stored: Some(Stored::new(false, r#"{"code":"OUTCOME_UNKNOWN"}"#)),
+            removed: None,
             rearms: false,
             usage: Usage::default(),
             attempts: vec![Attempt {
@@ -306,6 +374,8 @@ mod tests {
                 state: EffectState::Open,
                 status: None,
             }],
+            costs: Vec::new(),
+            saved: None,
             events: vec![happened(0, "began"), happened(1500, "suspended: unknown")],
         }
     }
@@ -356,6 +426,73 @@ mod tests {
         let text = serde_json::to_string(&document(&record())).unwrap();
         assert!(text.contains(r#""input":{"to":"li@example.com","id":12345678901234567890}"#));
         assert!(text.contains(r#""error":{"code":"OUTCOME_UNKNOWN"},"rearms":false"#), "{text}");
+    }
+
+    /// The same run once a person had settled it and its texts were removed.
+    fn emptied() -> Record {
+        let mut record = record();
+        record.summary.state = RunState::Completed;
+        record.summary.code = None;
+        record.input = None;
+        record.stored = None;
+        record.attempts[0].log.clear();
+        let (input, result) = (Digest([5; 32]), Some(Digest([6; 32])));
+        record.removed = Some(Removed { at: BEGAN.plus(std::time::Duration::from_secs(60)), input, result });
+        record
+    }
+
+    #[test]
+    fn of_a_run_whose_texts_were_removed_the_hashes_are_shown() {
+        assert_snapshot!(full(&emptied(), BEGAN.plus(std::time::Duration::from_secs(90))), @r#"
+        run       01HF7YAT000W3GE1R70W3GE1R7
+        state     completed
+        tool      desk.send_mail
+        caller    local
+        key       k1
+        trace     03030303030303030303030303030303
+        began     2023-11-14T22:13:20.000Z (1m ago)
+        ended     2023-11-14T22:13:21.500Z (1m ago)
+
+        input, result and logs were removed 2023-11-14T22:14:20.000Z (30s ago); their SHA-256 stays
+        input   0505050505050505050505050505050505050505050505050505050505050505
+        result  0606060606060606060606060606060606060606060606060606060606060606
+
+        attempts
+        1. 2023-11-14T22:13:20.000Z  OUTCOME_UNKNOWN after 1s 500ms
+           plugin abababababab, fuel 1200, memory 65536 bytes
+
+        effects
+        ATTEMPT  NO  REQUEST                              REPEAT  STATE  STATUS  KEY
+        1        2   POST https://desk.example.com/mails  once    open
+
+        events
+        2023-11-14T22:13:20.000Z  began
+        2023-11-14T22:13:21.500Z  suspended: unknown
+        "#);
+        let text = serde_json::to_string_pretty(&document(&emptied())).unwrap();
+        let (shown, _) = text.split_once("  \"journal\"").unwrap();
+        assert_snapshot!(shown, @r#"
+        {
+          "run": "01HF7YAT000W3GE1R70W3GE1R7",
+          "state": "completed",
+          "tool": "desk.send_mail",
+          "caller": "local",
+          "user": null,
+          "attempts": 1,
+          "began": 1700000000000,
+          "ended": 1700000001500,
+          "code": null,
+          "key": "k1",
+          "trace_id": "03030303030303030303030303030303",
+          "action": "0202020202020202020202020202020202020202020202020202020202020202",
+          "input": null,
+          "removed": {
+            "at": 1700000060000,
+            "input_sha256": "0505050505050505050505050505050505050505050505050505050505050505",
+            "result_sha256": "0606060606060606060606060606060606060606060606060606060606060606"
+          },
+          "rearms": false,
+        "#);
     }
 
     #[test]

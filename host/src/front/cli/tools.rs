@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 
 use super::call::known;
 use super::clean::clean;
-use super::layout::{pretty, table};
+use super::layout::table;
 use super::output::Output;
 use super::problem::{Exit, Problem};
-use crate::host::{Config, Host, PluginFault, ToolView};
-use crate::model::id::CallerName;
-use crate::model::manifest::{Cleanup, DeclaredOrigin, HttpNeed, Need, Repeat, Risk, SecretNeed};
+use super::progress::loaded;
+use super::tool::{Shown, document, full, summary};
+use super::trust;
+use crate::host::{Config, Doubts, Faults, Host, PluginFault, ToolView, Waiting};
+use crate::model::id::{CallerName, SceneName};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -22,6 +24,10 @@ pub(super) struct Arguments {
     /// As this caller sees them: one under [callers] of the configuration
     #[arg(long = "as", value_name = "CALLER", default_value = "local")]
     caller: String,
+
+    /// In this scene: one under [scenes] of the configuration
+    #[arg(long)]
+    scene: Option<SceneName>,
 }
 
 pub(super) async fn run(
@@ -30,41 +36,105 @@ pub(super) async fn run(
     output: Output,
 ) -> Result<Exit, Problem> {
     let config = Config::load(config)?;
-    let caller = known(&config, &arguments.caller)?;
+    let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
+    let scene = arguments.scene.as_ref();
     let plugins = config.plugins.clone();
     let host = Host::open(config).await?;
-    host.load().await;
+    loaded(&host).await;
     let shown = match &arguments.name {
-        Some(name) => one(&host, &caller, name, output),
-        None => all(&host, &caller, &plugins, output),
+        Some(name) => one(&host, (&caller, scene), name, output),
+        None => all(&host, (&caller, scene), &plugins, output),
     };
     host.close().await;
     shown
 }
 
-fn all(host: &Host, caller: &CallerName, plugins: &Path, output: Output) -> Result<Exit, Problem> {
-    let tools = host.tools(caller)?;
-    faults(host.faults(), output);
+/// For whom tools are shown: a caller, and the scene that it is in.
+type Whose<'a> = (&'a CallerName, Option<&'a SceneName>);
+
+fn all(host: &Host, (caller, scene): Whose<'_>, plugins: &Path, output: Output) -> Result<Exit, Problem> {
+    let tools = host.tools(caller, scene)?;
+    faults(&host.faults(), output);
+    waits(&host.waiting(), output);
+    doubted(&host.doubts(), output);
+    let missing = host.missing();
+    missing.iter().for_each(|missing| output.note(&missing.styled()));
     if tools.is_empty() && !output.json {
         output.note(&none(host, caller, plugins));
         return Ok(Exit::Done);
     }
-    let document =
-        || json!({ "tools": tools.iter().map(document).collect::<Value>(), "faults": broken(host.faults()) });
+    let document = || {
+        json!({
+            "tools": tools.iter().map(summary).collect::<Value>(),
+            "faults": broken(&host.faults()),
+            "waiting": waiting_documents(&host.waiting()),
+            "doubts": host.doubts().iter().map(doubts_document).collect::<Value>(),
+            "missing": missing.as_ref().map_or_else(Vec::new, Faults::documents),
+        })
+    };
     output.data(|| list(&tools), document).map(|()| Exit::Done)
 }
 
 fn none(host: &Host, caller: &CallerName, plugins: &Path) -> String {
-    match (host.faults(), &*caller.0) {
+    if !host.waiting().is_empty() {
+        return "no tools: the plugins wait until they are trusted".to_owned();
+    }
+    match (host.faults().as_slice(), &*caller.0) {
         ([], "local") => format!("no tools yet; put plugins (.wasm files) into {}", plugins.display()),
         ([], caller) => format!("no tools are there for {caller}; look at [callers.{caller}]"),
         (_, _) => format!("no tools: none of the plugins in {} can be used", plugins.display()),
     }
 }
 
-fn one(host: &Host, caller: &CallerName, name: &str, output: Output) -> Result<Exit, Problem> {
-    let view = host.tool(caller, name).inspect_err(|_| faults(host.faults(), output))?;
-    output.data(|| full(&view), || document(&view)).map(|()| Exit::Done)
+fn one(host: &Host, (caller, scene): Whose<'_>, name: &str, output: Output) -> Result<Exit, Problem> {
+    let view = host.tool(caller, scene, name).inspect_err(|_| faults(&host.faults(), output))?;
+    for doubts in host.doubts().iter().filter(|doubts| doubts.plugin == view.name.plugin) {
+        output.note(&format!("look twice at {}:", doubts.plugin));
+        doubts.doubts.iter().for_each(|one| output.note(&format!("  - {}", clean(one))));
+    }
+    let tools = std::slice::from_ref(&view.tool);
+    let shown = Shown {
+        beside: host.beside(&view.name.plugin, tools),
+        lines: host.lines(&view.name.plugin, tools),
+        attempt: host.attempt_time(&view.name),
+        view,
+    };
+    output.data(|| full(&shown), || document(&shown)).map(|()| Exit::Done)
+}
+
+/// Says which plugins wait for a person's word, and why.
+pub(super) fn waits(waiting: &[Waiting], output: Output) {
+    for one in waiting {
+        trust::lines(one).iter().for_each(|line| output.note(line));
+        output.hint(&format!("its calls are refused until you accept it: airlock trust {}", one.plugin));
+    }
+}
+
+fn doubted(doubts: &[Doubts], output: Output) {
+    const NAMED: usize = 5;
+    let names: Vec<&str> = doubts.iter().take(NAMED).map(|doubts| doubts.plugin.as_str()).collect();
+    let names = match doubts.len().saturating_sub(names.len()) {
+        _ if names.is_empty() => return,
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    };
+    output.note(&format!("look twice at {names}: `airlock tools NAME` says why, for any tool of it"));
+}
+
+pub(super) fn waiting_documents(waiting: &[Waiting]) -> Value {
+    let document = |waiting: &Waiting| {
+        json!({
+            "plugin": waiting.plugin,
+            "file": waiting.file,
+            "digest": waiting.digest.to_string(),
+            "changes": waiting.changes,
+        })
+    };
+    waiting.iter().map(document).collect()
+}
+
+fn doubts_document(doubts: &Doubts) -> Value {
+    json!({ "plugin": doubts.plugin, "file": doubts.file, "doubts": doubts.doubts })
 }
 
 /// Says which plugins could not be used, and why.
@@ -96,182 +166,4 @@ fn list(tools: &[ToolView]) -> String {
         ]
     };
     table(["TOOL", "RISK", "REPEAT", "ASKS", "TITLE"], tools.iter().map(row).collect())
-}
-
-fn document(view: &ToolView) -> Value {
-    let mut document =
-        json!({ "name": view.name, "plugin_version": view.plugin_version, "confirm": view.confirm });
-    document["tool"] = serde_json::to_value(&view.tool).unwrap_or_default();
-    document
-}
-
-fn full(view: &ToolView) -> String {
-    let tool = &view.tool;
-    let plain = |text: &str| clean(text);
-    let mut lines = vec![
-        format!("{}: {}", view.name, plain(&tool.title)),
-        String::new(),
-        tool.description.lines().map(clean).collect::<Vec<_>>().join("\n"),
-        String::new(),
-        format!("plugin       {} {}", view.name.plugin, plain(&view.plugin_version)),
-        format!("risk         {}", described_risk(tool.risk)),
-        format!("repeat       {}", described_repeat(tool.repeat)),
-        format!("cleanup      {}", cleanup(tool.cleanup)),
-        format!("asks         {}", if view.confirm { "a person, before each call" } else { "nobody" }),
-        format!(
-            "permissions  {}",
-            if tool.permissions.is_empty() { "none".to_owned() } else { plain(&tool.permissions.join(", ")) }
-        ),
-    ];
-    let needs: Vec<String> =
-        tool.needs.iter().map(|need| format!("  - {}", plain(&described(need)))).collect();
-    lines.push(if needs.is_empty() {
-        "needs        nothing".to_owned()
-    } else {
-        format!("needs\n{}", needs.join("\n"))
-    });
-    lines.push(format!("\ninput\n{}", pretty(&tool.input_schema.to_string())));
-    lines.extend(
-        tool.output_schema.as_ref().map(|schema| format!("\noutput\n{}", pretty(&schema.to_string()))),
-    );
-    lines.join("\n")
-}
-
-fn described(need: &Need) -> String {
-    match need {
-        Need::Http(HttpNeed { origin: place, methods, paths, repeat: class, idempotency_header, .. }) => {
-            let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-            let paths = if paths.is_empty() { "every path".to_owned() } else { paths.join(" ") };
-            let key =
-                idempotency_header.as_ref().map(|header| format!(", key in {header}")).unwrap_or_default();
-            format!("http: {} {}, {paths} ({}{key})", methods.join(" "), origin(place), class.word())
-        }
-        Need::Directory(name, writes) => {
-            format!("folder: {name}, {}", if *writes { "written" } else { "read" })
-        }
-        Need::Secret(SecretNeed { name, origins, in_body }) => {
-            let origins: Vec<String> = origins.iter().map(origin).collect();
-            let body = if *in_body { ", also in a body" } else { "" };
-            format!("secret: {name}, sent to {}{body}", origins.join(" and "))
-        }
-        Need::Config(key) => format!("config: {key}"),
-        Need::KeyValue => "a store of its own".to_owned(),
-    }
-}
-
-fn origin(origin: &DeclaredOrigin) -> String {
-    match origin {
-        DeclaredOrigin::Fixed(pattern) => pattern.to_string(),
-        DeclaredOrigin::Configured(key) => format!("the origin in config {key}"),
-        DeclaredOrigin::Granted => "whatever origin is granted".to_owned(),
-    }
-}
-
-fn described_risk(risk: Risk) -> &'static str {
-    match risk {
-        Risk::L1 => "L1: reads what anyone may read",
-        Risk::L2 => "L2: reads what the business keeps to itself",
-        Risk::L3 => "L3: writes what is easily put right",
-        Risk::L4 => "L4: writes what is not easily put right",
-    }
-}
-
-fn described_repeat(repeat: Repeat) -> &'static str {
-    match repeat {
-        Repeat::Reads => "reads: changes nothing",
-        Repeat::Idempotent => "idempotent: a second time changes nothing more",
-        Repeat::Keyed => "keyed: the backend takes a key and does it once",
-        Repeat::Once => "once: a second time does it twice",
-    }
-}
-
-fn cleanup(cleanup: Cleanup) -> &'static str {
-    match cleanup {
-        Cleanup::Nothing => "nothing is left behind",
-        Cleanup::Release => "given back when the run ends",
-        Cleanup::Automatic => "a rollback may put it right unattended",
-        Cleanup::Destructive => "a person confirms a rollback first",
-        Cleanup::Manual => "a person decides",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use insta::assert_snapshot;
-
-    use super::*;
-    use crate::model::manifest::Tool;
-
-    fn view() -> ToolView {
-        let backend = || DeclaredOrigin::Configured("backend".into());
-        let tool = Tool {
-            name: "create_ticket".into(),
-            title: "Create a ticket".into(),
-            description: "Creates one ticket.\nAnswers with its \u{202e}id.".into(),
-            input_schema: json!({ "type": "object", "properties": { "title": { "type": "string" } } }),
-            output_schema: None,
-            risk: Risk::L3,
-            repeat: Repeat::Keyed,
-            cleanup: Cleanup::Manual,
-            permissions: vec!["ticket:write".into()],
-            needs: vec![
-                Need::Http(HttpNeed {
-                    origin: backend(),
-                    methods: vec!["POST".into()],
-                    paths: vec!["/tickets".parse().unwrap()],
-                    repeat: Repeat::Keyed,
-                    idempotency_header: Some("Idempotency-Key".into()),
-                    clean_statuses: vec![503],
-                }),
-                Need::Secret(SecretNeed {
-                    name: "desk_token".into(),
-                    origins: vec![backend()],
-                    in_body: false,
-                }),
-                Need::Config("backend".into()),
-            ],
-            timeout: None,
-        };
-        let name = "desk.create_ticket".parse().unwrap();
-        ToolView { name, tool, plugin_version: "1.0.0".into(), confirm: false }
-    }
-
-    #[test]
-    fn tools_are_listed_with_what_they_risk() {
-        assert_snapshot!(list(&[view()]), @r#"
-        TOOL                RISK  REPEAT  ASKS    TITLE
-        desk.create_ticket  L3    keyed   nobody  Create a ticket
-        "#);
-    }
-
-    #[test]
-    fn a_tool_is_shown_with_all_that_it_declares() {
-        assert_snapshot!(full(&view()), @r#"
-        desk.create_ticket: Create a ticket
-
-        Creates one ticket.
-        Answers with its \u{202e}id.
-
-        plugin       desk 1.0.0
-        risk         L3: writes what is easily put right
-        repeat       keyed: the backend takes a key and does it once
-        cleanup      a person decides
-        asks         nobody
-        permissions  ticket:write
-        needs
-          - http: POST the origin in config backend, /tickets (keyed, key in Idempotency-Key)
-          - secret: desk_token, sent to the origin in config backend
-          - config: backend
-
-        input
-        {
-          "type": "object",
-          "properties": {
-            "title": {
-              "type": "string"
-            }
-          }
-        }
-        "#);
-    }
 }

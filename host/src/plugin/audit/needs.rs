@@ -2,15 +2,13 @@
 
 use super::{Faults, MOST_LISTED, listed, repeat, shown, text};
 use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Repeat, SecretNeed};
+use crate::model::method;
 use crate::model::origin::{OriginPattern, PathPattern};
-use crate::sandbox::capability::http::{NEVER, OWN};
+use crate::sandbox::capability::http::OWN;
 use crate::sandbox::wit::types as declared;
 
 /// Headers that have a use of their own, beside those that are the host's to write.
 const TAKEN: &[&str] = &["authorization", "content-length", "content-type", "cookie"];
-
-/// Methods that change nothing, whatever is declared.
-const READING: &[&str] = &["GET", "HEAD"];
 
 /// A name that an operator writes into the configuration.
 const NAME_CHARS: usize = 128;
@@ -105,13 +103,8 @@ fn methods(faults: &mut Faults, methods: &[String]) {
         faults.add("the methods of an HTTP need must be listed, such as GET, and the list is empty");
     }
     for method in methods {
-        let in_capitals = (1..=20).contains(&method.len())
-            && method.starts_with(|first: char| first.is_ascii_uppercase())
-            && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-        if !in_capitals {
-            faults.add(format!("a method is written in capitals, such as GET, and one is {}", shown(method)));
-        } else if NEVER.contains(&method.as_str()) {
-            faults.add(format!("the method {method} is never sent; declare one that asks for a resource"));
+        if let Err(why) = method::read(method) {
+            faults.add(format!("{why}, and one is {}", shown(method)));
         }
     }
 }
@@ -174,11 +167,14 @@ pub(super) fn as_strict(faults: &mut Faults, tool: Repeat, needs: &[Need]) {
 
 fn strictness(need: &Need) -> Option<(Repeat, String)> {
     match need {
-        Need::Http(http) if http.methods.iter().all(|method| READING.contains(&method.as_str())) => None,
+        Need::Http(http) if http.methods.iter().all(|method| method::reads(method)) => None,
         Need::Http(http) => {
             Some((http.repeat, format!("{} to {}", http.methods.join(", "), place(&http.origin))))
         }
-        Need::Directory(..) | Need::Secret(_) | Need::Config(_) | Need::KeyValue => None,
+        Need::Directory(name, true) => {
+            Some((Repeat::Idempotent, format!("writing in the folder {}", shown(name))))
+        }
+        Need::Directory(_, false) | Need::Secret(_) | Need::Config(_) | Need::KeyValue => None,
     }
 }
 

@@ -3,25 +3,26 @@
 use serde_json::Value;
 
 use super::{Faults, MOST_LISTED, listed, shown};
+use crate::model::pointer::Pointer;
 use crate::plugin::schema::fields_at_root;
 
 /// Fields of an input that are told when one is looked for that is not there.
 const MOST_TOLD: usize = 20;
 
-/// Looks at pointers to what is not shown.
-pub(super) fn check(faults: &mut Faults, what: &str, pointers: &[String]) {
+/// Reads pointers to what is not shown.
+pub(super) fn read(faults: &mut Faults, what: &str, pointers: &[String]) -> Vec<Pointer> {
     listed(faults, &format!("pointers in `{what}`"), pointers.len());
-    for pointer in pointers.iter().take(MOST_LISTED).filter(|pointer| !is_pointer(pointer)) {
-        faults.add(format!(
-            "`{what}` holds JSON pointers such as /customer/name or /lines/*/price, with ~0 for ~ and ~1 for /, and one is {}",
-            shown(pointer)
-        ));
+    let mut read = Vec::new();
+    for text in pointers.iter().take(MOST_LISTED) {
+        match Pointer::parse(text) {
+            Some(pointer) => read.push(pointer),
+            None => faults.add(format!(
+                "`{what}` holds JSON pointers such as /customer/name or /lines/*/price, with ~0 for ~ and ~1 for /, and one is {}",
+                shown(text)
+            )),
+        }
     }
-}
-
-/// A pointer to something inside: the whole is shown or not by other means.
-fn is_pointer(text: &str) -> bool {
-    text.starts_with('/') && text.split('~').skip(1).all(|after| after.starts_with(['0', '1']))
+    read
 }
 
 /// Looks at the fields that make two calls the same action.
@@ -40,21 +41,6 @@ pub(super) fn same_action(faults: &mut Faults, fields: &[String], input: &Value)
                 "`same-action` names fields of the input ({choice}), and one is {}",
                 shown(field)
             ));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pointers_are_told_from_other_texts() {
-        for good in ["/a", "/a/*/b", "/a~1b/~0", "/", "/lines/0"] {
-            assert!(is_pointer(good), "{good}");
-        }
-        for bad in ["", "a", "a/b", "/a~", "/a~2", "~0/a", "#/a"] {
-            assert!(!is_pointer(bad), "{bad}");
         }
     }
 }

@@ -81,7 +81,7 @@ fn a_declaration_without_fault_is_taken() {
     let mut finder = tool("find");
     finder.needs = vec![
         Declared::Http(get()),
-        Declared::Directory(DirectoryNeed { name: "inbox".to_owned(), access: Access::Write }),
+        Declared::Directory(DirectoryNeed { name: "inbox".to_owned(), access: Access::Read }),
         Declared::Secret(SecretNeed {
             name: "token".to_owned(),
             origins: vec![Origin::Granted],
@@ -93,7 +93,7 @@ fn a_declaration_without_fault_is_taken() {
     let manifest = audit(plugin(vec![finder, writer(|_, _| ())])).unwrap();
     assert_eq!(manifest.tools[0].risk, Risk::L1);
     assert_eq!(manifest.tools[0].needs.len(), 5);
-    assert_eq!(manifest.tools[0].needs[1], Need::Directory("inbox".to_owned(), true));
+    assert_eq!(manifest.tools[0].needs[1], Need::Directory("inbox".to_owned(), false));
     assert_eq!(manifest.tools[1].repeat, Repeat::Keyed);
     let Need::Http(http) = &manifest.tools[1].needs[0] else { panic!("{:?}", manifest.tools[1].needs) };
     let DeclaredOrigin::Fixed(origin) = &http.origin else { panic!("{:?}", http.origin) };
@@ -120,6 +120,13 @@ fn the_plugin_itself_is_looked_at() {
     );
     let many = (0..257).map(|n| tool(&format!("t{n}"))).collect();
     assert_eq!(faults(plugin(many)), ["the plugin: it declares 257 tools and may declare 256"]);
+}
+
+#[test]
+fn no_plugin_is_called_as_the_host_is() {
+    let faults = audit(Manifest { name: "airlock".to_owned(), ..plugin(vec![tool("result")]) }).unwrap_err();
+    assert_eq!(faults, ["the plugin: its name must be another: airlock is that of the host's own tools"]);
+    assert!(audit(Manifest { name: "airlocks".to_owned(), ..plugin(vec![tool("result")]) }).is_ok());
 }
 
 #[test]
@@ -241,7 +248,10 @@ fn requests_are_declared_as_they_are_sent() {
         of(|need| need.methods = vec!["post".to_owned()])
             .ends_with("a method is written in capitals, such as GET, and one is \"post\"")
     );
-    assert!(of(|need| need.methods = vec!["TRACE".to_owned()]).contains("the method TRACE is never sent"));
+    assert!(
+        of(|need| need.methods = vec!["TRACE".to_owned()])
+            .ends_with("TRACE and TRACK are never sent, and one is \"TRACE\"")
+    );
     assert!(
         of(|need| need.origin = Origin::Configured(String::new()))
             .contains("the configuration key of an origin")
@@ -262,6 +272,19 @@ fn requests_are_declared_as_they_are_sent() {
     assert!(
         of(|need| need.clean_statuses = vec![404])
             .ends_with("`clean-statuses` holds statuses from 500 to 599, and one is 404")
+    );
+}
+
+#[test]
+fn a_tool_that_writes_in_a_folder_is_no_reading_one() {
+    let mut keeper = tool("keep");
+    keeper.needs =
+        vec![Declared::Directory(DirectoryNeed { name: "inbox".to_owned(), access: Access::Write })];
+    assert_eq!(
+        audit(plugin(vec![keeper])).unwrap_err(),
+        [
+            "tool \"keep\": it repeats as reads, which is looser than what it does: writing in the folder \"inbox\" repeats as idempotent; declare idempotent"
+        ]
     );
 }
 

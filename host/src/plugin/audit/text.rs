@@ -82,6 +82,16 @@ fn hidden(text: &str) -> Option<String> {
     Some(format!("must hold visible characters alone, and hides {}", names.join(", ")))
 }
 
+/// A text on one line, with a mark in the place of whatever is hidden in it.
+pub(in crate::plugin) fn visible(text: &str) -> String {
+    let seen = |char| match char {
+        '\n' | '\t' => ' ',
+        hidden if is_hidden(hidden) => '\u{fffd}',
+        plain => plain,
+    };
+    text.chars().map(seen).collect()
+}
+
 /// Whether a character is not seen, or changes how others are seen. Lines and tabs are seen.
 pub(super) fn is_hidden(char: char) -> bool {
     match char {

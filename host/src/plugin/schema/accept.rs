@@ -6,11 +6,18 @@ use std::ptr;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
+use super::effort::Patterns;
 use super::places::{in_place, inner, references};
 use super::words::short;
 
 /// What a pattern may grow to, compiled; room for long classes of Unicode, repeated.
 const PATTERN_BYTES: usize = 1 << 20;
+
+/// No state of a compiled pattern takes less.
+const STATE_BYTES: usize = 24;
+
+/// The first of the sizes that are tried, each twice the one before, to learn how large a pattern is.
+const SMALLEST_PATTERN: usize = 1 << 10;
 
 /// Patterns of one schema, each of which takes memory.
 const MOST_PATTERNS: usize = 100;
@@ -25,13 +32,16 @@ const MOST_PARTS: u64 = 10_000;
 /// The dialect, which a schema need not name.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Compiles a schema, or says all that is wrong with it.
-pub(super) fn compile(schema: &Value) -> Result<Validator, Vec<String>> {
+/// Compiles a schema, and measures its patterns, or says all that is wrong with it.
+pub(super) fn compile(schema: &Value) -> Result<(Validator, Patterns), Vec<String>> {
+    let mut patterns = HashMap::new();
     let mut faults: Vec<String> = about_an_object(schema).into_iter().collect();
     if schema.is_object() {
         let dialect = jsonschema::draft202012::meta::validator();
         let malformed = dialect.iter_errors(schema).map(|error| malformed(&error));
-        for text in malformed.chain(Walk::through(schema).faults) {
+        let walk = Walk::through(schema);
+        patterns = walk.states;
+        for text in malformed.chain(walk.faults) {
             if !faults.contains(&text) {
                 faults.push(text);
             }
@@ -43,15 +53,16 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, Vec<String>> {
     if !faults.is_empty() {
         return Err(faults);
     }
-    linear()
+    let validator = linear(PATTERN_BYTES)
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
         .build(schema)
-        .map_err(|error| vec![malformed(&error)])
+        .map_err(|error| vec![malformed(&error)])?;
+    Ok((validator, Patterns::of(patterns)))
 }
 
-fn linear() -> jsonschema::ValidationOptions<'static> {
-    let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
+fn linear(bytes: usize) -> jsonschema::ValidationOptions<'static> {
+    let patterns = PatternOptions::regex().size_limit(bytes).dfa_size_limit(PATTERN_BYTES);
     jsonschema::options().with_pattern_options(patterns).offline()
 }
 
@@ -87,13 +98,21 @@ struct Walk<'s> {
     seen: HashSet<*const Value>,
     targets: HashSet<*const Value>,
     patterns: usize,
+    /// Of each pattern.
+    states: HashMap<String, u64>,
     faults: Vec<String>,
 }
 
 impl<'s> Walk<'s> {
     fn through(root: &'s Value) -> Self {
-        let mut walk =
-            Self { root, seen: HashSet::new(), targets: HashSet::new(), patterns: 0, faults: Vec::new() };
+        let mut walk = Self {
+            root,
+            seen: HashSet::new(),
+            targets: HashSet::new(),
+            patterns: 0,
+            states: HashMap::new(),
+            faults: Vec::new(),
+        };
         let mut waiting = vec![(String::new(), root)];
         while let Some((place, schema)) = waiting.pop() {
             if !walk.seen.insert(ptr::from_ref(schema)) {
@@ -164,25 +183,45 @@ impl<'s> Walk<'s> {
         for pattern in own.into_iter().chain(names.into_iter().flat_map(|all| all.keys()).map(String::as_str))
         {
             self.patterns += 1;
-            if self.patterns <= MOST_PATTERNS
-                && let Some(fault) = pattern_fault(pattern)
-            {
-                self.fault(place, fault);
+            if self.patterns > MOST_PATTERNS || self.states.contains_key(pattern) {
+                continue;
+            }
+            match states(pattern) {
+                Some(states) => {
+                    self.states.insert(pattern.to_owned(), states);
+                }
+                None => self.fault(place, pattern_fault(pattern)),
             }
         }
     }
 }
 
-fn pattern_fault(pattern: &str) -> Option<String> {
+/// What tells whether a text matches a pattern; none where it cannot be compiled, or grows too large.
+pub(super) fn matcher(pattern: &str) -> Option<Validator> {
+    linear(PATTERN_BYTES).build(&serde_json::json!({ "pattern": pattern })).ok()
+}
+
+/// How many states a pattern has at most; none where it cannot be compiled, or grows too large.
+fn states(pattern: &str) -> Option<u64> {
     let alone = serde_json::json!({ "pattern": pattern });
-    if linear().build(&alone).is_ok() {
-        return None;
+    let mut bytes = SMALLEST_PATTERN;
+    while linear(bytes).build(&alone).is_err() {
+        bytes *= 2;
+        if bytes > PATTERN_BYTES {
+            return None;
+        }
     }
+    u64::try_from(bytes / STATE_BYTES).ok()
+}
+
+/// Why a pattern is not taken.
+fn pattern_fault(pattern: &str) -> String {
+    let alone = serde_json::json!({ "pattern": pattern });
     let shown = short(&pattern.into());
     let unbounded = jsonschema::options().with_pattern_options(PatternOptions::regex()).build(&alone);
     let backtracking =
         jsonschema::options().with_pattern_options(PatternOptions::fancy_regex()).build(&alone);
-    Some(match (unbounded.is_ok(), backtracking.is_ok()) {
+    match (unbounded.is_ok(), backtracking.is_ok()) {
         (true, _) => format!("the pattern grows too large when it is compiled; repeat less in {shown}"),
         (false, true) => {
             format!(
@@ -192,7 +231,7 @@ fn pattern_fault(pattern: &str) -> Option<String> {
         (false, false) => {
             format!("the pattern is no regular expression that can run in linear time: {shown}")
         }
-    })
+    }
 }
 
 /// A schema that applies itself to the same value again, or so many parts that checking one value takes long.

@@ -6,6 +6,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+pub(super) use crate::model::pointer::token;
+
 /// Keywords that hold one schema.
 const ONE: &[&str] = &[
     "additionalProperties",
@@ -29,11 +31,6 @@ const MAPS: &[&str] = &["properties", "patternProperties", "$defs", "definitions
 
 /// Keywords whose schemas speak of the same value as the one that holds them.
 const IN_PLACE: &[&str] = &["$ref", "$dynamicRef", "allOf", "if", "then", "else", "dependentSchemas"];
-
-/// One token of a JSON pointer, from a field's name.
-pub(super) fn token(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
 
 /// The schemas directly inside, with their pointers from here.
 pub(super) fn inner(schema: &Value) -> Vec<(String, &Value)> {
@@ -96,7 +93,7 @@ pub(super) fn in_place<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value>
 }
 
 /// All that speaks of the same value as these.
-fn spread<'s>(root: &'s Value, schemas: Vec<&'s Value>) -> Vec<&'s Value> {
+pub(super) fn spread<'s>(root: &'s Value, schemas: Vec<&'s Value>) -> Vec<&'s Value> {
     let mut seen: HashSet<*const Value> = HashSet::new();
     let mut waiting = schemas;
     let mut found = Vec::new();

@@ -358,6 +358,34 @@ fn long_values_are_told_their_first_fault() {
     );
 }
 
+const TOO_LONG: &str = "takes too long to check, for its texts are too long for their patterns, or it has too many \
+                        alternatives within alternatives; give less at once";
+
+#[test]
+fn a_long_text_is_not_matched_with_a_large_pattern() {
+    let large = schema(json!({
+        "type": "object", "properties": {"code": {"pattern": "^(a.{1,400}b)+$"}, "text": {"pattern": "^[^<>]*$"}},
+    }));
+    let fits = format!("a{}b", "x".repeat(400));
+    assert_eq!(dropped(&large, json!({"code": fits, "text": "y".repeat(1 << 20)})).1, [""; 0]);
+    assert_eq!(faults(&large, json!({"code": fits.repeat(2000)})), [TOO_LONG]);
+    assert_eq!(large.check_output(&json!({"code": fits.repeat(2000)})).unwrap_err(), [TOO_LONG]);
+    assert_eq!(
+        faults(&large, json!({"code": "b"})),
+        ["/code: must match the pattern ^(a.{1,400}b)+$ and is \"b\""]
+    );
+}
+
+#[test]
+fn what_takes_long_is_known_by_the_length_of_the_value_alone() {
+    let plain = schema(ticket());
+    assert!(plain.is_quick(1 << 10) && !plain.is_quick(1 << 20));
+    let endless = schema(json!({"type": "object", "properties": {"a": {"$ref": "#"}}}));
+    assert!(!endless.is_quick(2), "a schema that refers to itself may multiply");
+    let large = schema(json!({"type": "object", "properties": {"a": {"pattern": "^(a.{1,400}b)+$"}}}));
+    assert!(large.is_quick(100) && !large.is_quick(10_000));
+}
+
 #[test]
 fn alternatives_within_alternatives_hold_nobody_up() {
     let twice = schema(json!({
@@ -369,10 +397,7 @@ fn alternatives_within_alternatives_hold_nobody_up() {
         faults(&twice, nested(15)),
         ["does not fit its schema, whose alternatives are too many to say where; give less at once"]
     );
-    assert_eq!(
-        faults(&twice, nested(60)),
-        ["has too many alternatives within alternatives to be checked; give less at once"]
-    );
+    assert_eq!(faults(&twice, nested(60)), [TOO_LONG]);
 }
 
 #[test]

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::secrets::derived;
-use crate::model::classify::{Ended, Limit};
+use crate::model::classify::Ended;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
 use crate::model::id::Digest;
+use crate::model::limits::Limit;
 use crate::model::manifest::Repeat;
 use crate::model::run::Lease;
 use crate::store::Outcome;
@@ -29,7 +30,12 @@ pub struct Effects {
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// Requests that the guest asked for, the refused among them.
+    asked: u32,
+    /// Those that left the sandbox.
     requests: u32,
+    /// Effects that were begun, those among them whose intent nobody can vouch for.
+    begun: u32,
     effects: Vec<Effect>,
     outcomes: Vec<Outcome>,
     /// Keys of earlier attempts that this attempt has used again.
@@ -92,11 +98,11 @@ impl Effects {
         if inner.closed {
             return None;
         }
-        if u64::from(inner.requests) >= self.requests_at_most {
+        if u64::from(inner.asked) >= self.requests_at_most {
             inner.stopped.get_or_insert(Ended::Limit(Limit::Requests(self.requests_at_most)));
             return None;
         }
-        inner.requests += 1;
+        inner.asked += 1;
         inner.under_way += 1;
         Some(UnderWay(Arc::clone(self)))
     }
@@ -113,19 +119,37 @@ impl Effects {
             Repeat::Keyed => Some(self.key(&mut inner, intent, request)?),
             Repeat::Reads | Repeat::Idempotent | Repeat::Once => None,
         };
+        Ok(self.begin(&mut inner, intent.repeat, intent.method, intent.url.to_string(), request, key))
+    }
+
+    /// Makes the intent of a change below a lent folder. It is never repeated where it was not put back.
+    pub(crate) fn intend_change(&self, method: &str, target: String, request: Digest) -> Effect {
+        self.begin(&mut self.lock(), Repeat::Once, method, target, request, None)
+    }
+
+    fn begin(
+        &self,
+        inner: &mut Inner,
+        repeat: Repeat,
+        method: &str,
+        target: String,
+        request: Digest,
+        key: Option<String>,
+    ) -> Effect {
+        inner.begun += 1;
         let effect = Effect {
             attempt: self.attempt,
-            ordinal: u32::try_from(inner.effects.len()).unwrap_or(u32::MAX).saturating_add(1),
-            repeat: intent.repeat,
-            method: intent.method.to_owned(),
-            target: intent.url.to_string(),
+            ordinal: inner.begun,
+            repeat,
+            method: method.to_owned(),
+            target,
             request,
             key,
             state: EffectState::Open,
             status: None,
         };
         inner.effects.push(effect.clone());
-        Ok(effect)
+        effect
     }
 
     fn key(&self, inner: &mut Inner, intent: &Intent<'_>, request: Digest) -> Result<String, Ended> {
@@ -215,7 +239,12 @@ impl Effects {
         self.lock().outcomes.clone()
     }
 
-    /// Requests that the attempt sent, reads included.
+    /// Counts a request that left the sandbox: what a policy refused did not.
+    pub(crate) fn left(&self) {
+        self.lock().requests += 1;
+    }
+
+    /// Requests that left the sandbox, reads included; whole once the attempt is closed.
     pub fn requests(&self) -> u32 {
         self.lock().requests
     }

@@ -11,11 +11,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-pub(crate) use policy::{NEVER, OWN};
+pub(crate) use policy::OWN;
 pub use resolve::{Resolve, SystemResolver};
 
 use self::connection::{Connections, Sent};
 use self::policy::Allowed;
+use self::resolve::LookUps;
 use super::effects::{Effects, Intent, UnderWay, request_hash};
 use super::secrets::Placeholders;
 use crate::model::classify::Ended;
@@ -41,7 +42,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     runtime: tokio::runtime::Handle,
     limits: Limits,
-    resolver: Arc<dyn Resolve>,
+    look_ups: Arc<LookUps>,
     connections: Connections,
     mask: Mask,
 }
@@ -83,8 +84,33 @@ impl Egress {
         roots: Vec<Vec<u8>>,
         mask: Mask,
     ) -> Self {
+        let look_ups = Arc::new(LookUps::new(resolver));
         let connections = Connections::new(roots, limits.body, Arc::clone(&clock));
-        Self { inner: Arc::new(Inner { journal, clock, runtime, limits, resolver, connections, mask }) }
+        Self { inner: Arc::new(Inner { journal, clock, runtime, limits, look_ups, connections, mask }) }
+    }
+
+    /// The same way out under other limits, with other roots and other secrets to mask; connections are made anew.
+    #[must_use]
+    pub fn under(&self, limits: &Limits, roots: &[Vec<u8>], mask: &Mask) -> Self {
+        let inner = &self.inner;
+        let clock = Arc::clone(&inner.clock);
+        let connections = Connections::new(roots.to_vec(), limits.body, Arc::clone(&clock));
+        Self {
+            inner: Arc::new(Inner {
+                journal: Arc::clone(&inner.journal),
+                clock,
+                runtime: inner.runtime.clone(),
+                limits: limits.clone(),
+                look_ups: Arc::clone(&inner.look_ups),
+                connections,
+                mask: mask.clone(),
+            }),
+        }
+    }
+
+    /// Values that never leave, and are not written down.
+    pub(crate) fn mask(&self) -> &Mask {
+        &self.inner.mask
     }
 
     /// Sends a request for a guest. The request goes on when the guest no longer waits for it.
@@ -203,6 +229,15 @@ impl Inner {
                 drop(self.journal.outcome(task.effects.lease().run, outcome));
             }
         }
+        match &sent {
+            Sent::Answered { .. }
+            | Sent::BrokeOff { .. }
+            | Sent::Unsent(_)
+            | Sent::Late(_)
+            | Sent::Broken(_) => task.effects.left(),
+            // It never left the sandbox: the address that its name led to was not granted.
+            Sent::Forbidden(_) => {}
+        }
         drop(under_way);
         Ok(answer(sent))
     }
@@ -212,7 +247,7 @@ impl Inner {
         let ordinal = effect.ordinal;
         // A backend may have given a secret back, and the guest have put it into the URL.
         effect.target = self.mask.text(&effect.target).unwrap_or(effect.target);
-        let ended = match self.journal.intend(task.effects.lease(), effect, self.clock.now()).await {
+        let ended = match self.journal.intend(task.effects.lease(), effect, None, self.clock.now()).await {
             Ok(true) => return Ok(()),
             Ok(false) => Ended::StoreFailed("another process has taken the run over".to_owned()),
             Err(failure) => Ended::StoreFailed(failure.to_string()),
@@ -223,7 +258,7 @@ impl Inner {
 
     async fn exchange(&self, task: &Task) -> Sent {
         let origin = &task.allowed.origin;
-        let resolving = self.resolver.resolve(&origin.host, origin.port);
+        let resolving = self.look_ups.resolve(&task.grants.plugin, &origin.host, origin.port);
         let addresses = match tokio::time::timeout(task.times.connect, resolving).await {
             Ok(Ok(addresses)) => addresses,
             Ok(Err(error)) => return Sent::Unsent(format!("the name has no address: {error}")),

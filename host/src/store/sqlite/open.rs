@@ -11,9 +11,17 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 
 use super::super::StoreFailure;
 use super::Durability;
+use crate::config;
 
 /// In order, never edited once released; each is applied whole or not at all.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+    include_str!("migrations/0004.sql"),
+    include_str!("migrations/0005.sql"),
+    include_str!("migrations/0006.sql"),
+];
 
 /// How long another process may hold the file before this one gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,8 +42,14 @@ pub(super) fn folder(folder: &Path) -> Result<(), StoreFailure> {
 }
 
 /// A folder that was there before is used as it is, or not at all: it may be somebody else's.
-fn private(folder: &Path) -> io::Result<()> {
-    if std::fs::metadata(folder)?.permissions().mode() & 0o077 == 0 {
+pub(super) fn private(folder: &Path) -> io::Result<()> {
+    let metadata = std::fs::metadata(folder)?;
+    if let Some(owner) = config::foreign(&metadata) {
+        return Err(io::Error::other(format!(
+            "it belongs to {owner}; `chown` it, if it is for airlock alone"
+        )));
+    }
+    if metadata.permissions().mode() & 0o077 == 0 {
         Ok(())
     } else {
         Err(io::Error::other("others can enter it; `chmod 700` it, if it is for airlock alone"))
@@ -89,6 +103,7 @@ pub(super) fn connection(file: &Path, durability: Durability) -> Result<Connecti
         .execute_batch(&format!(
             "PRAGMA journal_mode = WAL;
              PRAGMA synchronous = {synchronous};
+             PRAGMA secure_delete = FAST;
              PRAGMA trusted_schema = OFF;
              PRAGMA cell_size_check = ON;
              PRAGMA mmap_size = 0;
@@ -125,10 +140,15 @@ fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
+/// The latest version of the database that this program knows.
+pub(super) fn known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
 /// Brings the database to the version that this program knows.
 pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreFailure> {
     let fail = |error: rusqlite::Error| StoreFailure::from_sqlite(&error, file);
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let known = known();
     let version = |connection: &Connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0));
     let found: i64 = version(connection).map_err(fail)?;
     if found > known {

@@ -3,23 +3,27 @@
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::super::{KeyFound, Ledger, StoreFailure};
-use super::SqliteStore;
+use super::super::{Kept, KeyFound, Ledger, Room, StoreFailure};
+use super::attachments::{self, Way};
+use super::{SqliteStore, changes, staged};
+use crate::model::attachment::Attachment;
+use crate::model::change::Recorded;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
-use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId};
+use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
 use crate::model::key::{Known, KnownRun};
 use crate::model::manifest::Repeat;
 use crate::model::reply::{Stored, Usage};
-use crate::model::run::{Attempt, Happened, Lease, Record, Summary};
-use crate::model::state::RunState;
+use crate::model::run::{Attempt, Happened, Lease, Record, Removed, Summary};
+use crate::model::state::{RunState, Standing};
 
 impl Ledger for SqliteStore {
     fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure> {
         let mut found = self.read(|db| {
             db.prepare_cached(
                 "SELECT k.action, k.expires, k.guarded, r.id, r.state, r.lease, r.owner, r.rearms, s.attempts,
-                        p.ok, p.body, a.fuel, a.memory, a.effects, a.millis
+                        p.ok, p.body, a.fuel, a.memory, a.effects, a.millis, r.removed, p.trimmed, p.attached,
+                        s.cost
                  FROM key k JOIN run r ON r.id = k.run JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
                  JOIN attempt a ON a.run = r.id AND a.step = s.step AND a.attempt = s.attempts
                  WHERE k.scope = ?1",
@@ -39,8 +43,9 @@ impl Ledger for SqliteStore {
         self.read(|db| {
             let record = db
                 .prepare_cached(
-                    "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word, r.lease, r.owner,
-                            k.text, s.action, r.trace, p.input, p.ok, p.body, r.rearms, s.repeat
+                    "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word, r.user, r.lease, r.owner,
+                            k.text, s.action, r.trace, p.input, p.ok, p.body, r.rearms, s.repeat,
+                            r.removed, p.input_hash, p.body_hash, p.trimmed, p.attached, p.unshown, s.cost
                      FROM run r JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
                      LEFT JOIN key k ON k.scope = r.key AND k.run = r.id
                      WHERE r.id = ?1",
@@ -51,13 +56,19 @@ impl Ledger for SqliteStore {
         })
     }
 
-    fn runs(&self, range: (RunId, RunId), most: u32) -> Result<Vec<Summary>, StoreFailure> {
+    fn runs(
+        &self,
+        range: (RunId, RunId),
+        standing: Option<Standing>,
+        most: u32,
+    ) -> Result<Vec<Summary>, StoreFailure> {
+        let narrowed = standing.map(stands).unwrap_or_default();
         self.read(|db| {
-            db.prepare_cached(
-                "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word
+            db.prepare_cached(&format!(
+                "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word, r.user
                  FROM run r JOIN step s ON s.run = r.id
-                 WHERE r.id BETWEEN ?1 AND ?2 ORDER BY r.id DESC LIMIT ?3",
-            )?
+                 WHERE r.id BETWEEN ?1 AND ?2 {narrowed} ORDER BY r.id DESC LIMIT ?3"
+            ))?
             .query_map(params![range.0.bytes(), range.1.bytes(), most], summary)?
             .collect()
         })
@@ -73,6 +84,49 @@ impl Ledger for SqliteStore {
         Ok(all.into_iter().filter(|(_, owner)| *owner != own).collect())
     }
 
+    fn kept(&self, run: RunId) -> Result<Kept, StoreFailure> {
+        self.read(|db| {
+            let texts = db
+                .prepare_cached(
+                    "SELECT p.whole, p.output FROM step s JOIN payload p ON p.id = s.payload WHERE s.run = ?1",
+                )?
+                .query_row(params![run.bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            let (whole, output) = texts.unwrap_or_default();
+            Ok(Kept { whole, output, attachments: attachments::of(db, run, Way::Given)? })
+        })
+    }
+
+    fn brought(&self, run: RunId) -> Result<Vec<Attachment>, StoreFailure> {
+        self.read(|db| attachments::of(db, run, Way::Brought))
+    }
+
+    fn changes(&self, run: RunId) -> Result<Vec<Recorded>, StoreFailure> {
+        self.read(|db| changes::of(db, run))
+    }
+
+    fn contents(&self, run: RunId) -> Result<u64, StoreFailure> {
+        self.read(|db| changes::size(db, run))
+    }
+
+    fn value(&self, plugin: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.read(|db| staged::value(db, plugin, key))
+    }
+
+    fn value_keys(
+        &self,
+        plugin: &str,
+        prefix: &str,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<String>, StoreFailure> {
+        self.read(|db| staged::keys(db, plugin, prefix, after, most))
+    }
+
+    fn room(&self, plugin: &str, key: &str) -> Result<Room, StoreFailure> {
+        self.read(|db| staged::room(db, plugin, key))
+    }
+
     fn secret(&self) -> [u8; 32] {
         self.secret
     }
@@ -86,15 +140,31 @@ impl Ledger for SqliteStore {
     }
 }
 
+/// The condition of standing so. States that few runs are in have an index each, which is used where the condition
+/// stands as it does in the index.
+fn stands(standing: Standing) -> String {
+    let words: Vec<String> = standing.states().map(|state| format!("'{}'", state.word())).collect();
+    let one = format!("AND r.state IN ({})", words.join(", "));
+    match standing {
+        Standing::Running => "AND r.id IN (SELECT id FROM run WHERE state = 'running')".to_owned(),
+        Standing::Completed => one,
+        Standing::Failed | Standing::Suspended => {
+            format!("{one} AND r.state NOT IN ('running', 'completed')")
+        }
+    }
+}
+
 fn key_found(row: &Row<'_>, at: Timestamp) -> rusqlite::Result<KeyFound> {
     let expires: Option<i64> = row.get(1)?;
     let guarded: Option<i64> = row.get(2)?;
+    let removed: Option<i64> = row.get(15)?;
     let run = RunId::from_bytes(row.get(3)?);
     let state = word(row, 4, RunState::from_word)?;
     let known = Known {
         action: Digest(row.get(0)?),
         run: Some(KnownRun { state, rearms: row.get(7)?, orphaned: false }),
-        expired: expires.is_some_and(|expires| expires < at.0),
+        // A clock that goes back brings no text back that is gone.
+        expired: removed.is_some() || expires.is_some_and(|expires| expires < at.0),
         guarded: guarded.is_none_or(|guarded| guarded >= at.0),
     };
     Ok(KeyFound {
@@ -103,24 +173,33 @@ fn key_found(row: &Row<'_>, at: Timestamp) -> rusqlite::Result<KeyFound> {
         lease: Lease { run, number: unsigned(row, 5)? },
         owner: ProcessId(row.get(6)?),
         attempts: row.get(8)?,
-        stored: stored(row, 9)?,
-        usage: usage(row, 11)?,
+        stored: stored(row, 9, 16)?,
+        usage: usage(row, 11, 18)?,
     })
 }
 
-fn usage(row: &Row<'_>, first: usize) -> rusqlite::Result<Usage> {
+fn usage(row: &Row<'_>, first: usize, cost: usize) -> rusqlite::Result<Usage> {
     Ok(Usage {
         fuel: unsigned(row, first)?,
         memory: unsigned(row, first + 1)?,
         effects: row.get(first + 2)?,
         time: std::time::Duration::from_millis(unsigned(row, first + 3)?),
+        cost: unsigned(row, cost)?,
     })
 }
 
-fn stored(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Stored>> {
+fn stored(row: &Row<'_>, first: usize, beside: usize) -> rusqlite::Result<Option<Stored>> {
     let ok: Option<bool> = row.get(first)?;
     let body: Option<String> = row.get(first + 1)?;
-    Ok(ok.zip(body).map(|(ok, body)| Stored { ok, body }))
+    let (trimmed, attached) = (json(row, beside)?, row.get(beside + 1)?);
+    Ok(ok.zip(body).map(|(ok, body)| Stored { ok, body, trimmed, attached }))
+}
+
+/// What was written down as JSON.
+fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    let read = text.map(|text| serde_json::from_str(&text)).transpose();
+    read.map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into()))
 }
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
@@ -130,6 +209,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
         state: word(row, 1, RunState::from_word)?,
         tool: word(row, 2, |text| text.parse::<ToolName>().ok())?,
         caller: CallerName(row.get(3)?),
+        user: user(row, 8)?,
         attempts: row.get(4)?,
         began: Timestamp(row.get(5)?),
         ended: row.get::<_, Option<i64>>(6)?.map(Timestamp),
@@ -139,22 +219,38 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     let summary = summary(row)?;
+    let removed = removed(row, 19)?;
     Ok(Record {
-        lease: Lease { run: summary.run, number: unsigned(row, 8)? },
+        lease: Lease { run: summary.run, number: unsigned(row, 9)? },
         summary,
-        owner: ProcessId(row.get(9)?),
-        key: row.get(10)?,
-        action: Digest(row.get(11)?),
-        repeat: word(row, 17, Repeat::from_word)?,
-        trace: TraceId(row.get(12)?),
-        input: row.get(13)?,
-        stored: stored(row, 14)?,
-        rearms: row.get(16)?,
-        usage: Usage::default(),
+        owner: ProcessId(row.get(10)?),
+        key: row.get(11)?,
+        action: Digest(row.get(12)?),
+        repeat: word(row, 18, Repeat::from_word)?,
+        trace: TraceId(row.get(13)?),
+        input: if removed.is_none() { Some(row.get(14)?) } else { None },
+        stored: stored(row, 15, 22)?,
+        unshown: json(row, 24)?.unwrap_or_default(),
+        removed,
+        rearms: row.get(17)?,
+        usage: Usage { cost: unsigned(row, 25)?, ..Usage::default() },
         attempts: Vec::new(),
         effects: Vec::new(),
+        costs: Vec::new(),
+        saved: None,
         events: Vec::new(),
     })
+}
+
+fn user(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<UserName>> {
+    let named: Option<String> = row.get(column)?;
+    named.map(|_| word(row, column, |text| text.parse().ok())).transpose()
+}
+
+fn removed(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Removed>> {
+    let Some(at) = row.get(first)? else { return Ok(None) };
+    let result = row.get::<_, Option<[u8; 32]>>(first + 2)?.map(Digest);
+    Ok(Some(Removed { at: Timestamp(at), input: Digest(row.get(first + 1)?), result }))
 }
 
 fn complete(db: &Connection, mut record: Record) -> rusqlite::Result<Record> {
@@ -170,6 +266,7 @@ fn complete(db: &Connection, mut record: Record) -> rusqlite::Result<Record> {
             memory: unsigned(row, 6)?,
             effects: row.get(8)?,
             time: std::time::Duration::from_millis(unsigned(row, 9)?),
+            cost: record.usage.cost,
         };
         record.attempts.push(Attempt {
             attempt: row.get(0)?,
@@ -195,6 +292,8 @@ fn complete(db: &Connection, mut record: Record) -> rusqlite::Result<Record> {
             Ok(Happened { at: Timestamp(row.get(0)?), event: row.get(1)?, by: row.get(2)? })
         })?
         .collect::<rusqlite::Result<_>>()?;
+    record.costs = staged::costs(db, record.lease.run)?;
+    record.saved = staged::saved(db, record.lease.run)?;
     Ok(record)
 }
 

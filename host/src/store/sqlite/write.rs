@@ -1,18 +1,25 @@
 //! The writes of calls, each applied inside the transaction of its group.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::super::{Decided, End, Journal, KeyLife, NewAttempt, NewRun, Outcome, Pending, Reserved, Take};
-use super::SqliteStore;
+use super::super::{
+    Decided, End, Journal, Kept, KeyLife, NewAttempt, NewRun, Outcome, Pending, Reserved, Take,
+};
+use super::attachments::{self, Way};
+use super::{SqliteStore, changes, staged, sweep};
+use crate::model::change::Change;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
-use crate::model::id::RunId;
+use crate::model::id::{RunId, UserName};
+use crate::model::pointer::Unshown;
 use crate::model::reply::{Stored, Usage};
 use crate::model::run::Lease;
 use crate::model::state::{Event, RunState};
 
 /// A lone call makes a run of one step.
-const STEP: u32 = 1;
+pub(super) const STEP: u32 = 1;
 
 /// The number of a run's first lease.
 const FIRST: u64 = 1;
@@ -29,8 +36,15 @@ impl Journal for SqliteStore {
     fn take(&self, take: Take) -> Pending<Option<Lease>> {
         self.writer.submit(move |tx| {
             let next = Lease { run: take.lease.run, number: take.lease.number + 1 };
+            // The run is open again, so its key does not lapse.
+            let kept = tx
+                .prepare_cached(
+                    "UPDATE key SET expires = NULL, guarded = NULL
+                     WHERE scope = (SELECT key FROM run WHERE id = ?1 AND lease = ?2) AND run = ?1",
+                )?
+                .execute(params![take.lease.run.bytes(), number(take.lease)])?;
             // A key that re-arms must still be this run's own: one that lapsed may be at another run by now.
-            if take.event == Event::Rearmed && !has_its_key(tx, take.lease.run)? {
+            if take.event == Event::Rearmed && kept == 0 {
                 return Ok(None);
             }
             let taken = tx
@@ -42,12 +56,6 @@ impl Journal for SqliteStore {
             if taken == 0 {
                 return Ok(None);
             }
-            // The run is open again, so its key does not lapse.
-            tx.prepare_cached(
-                "UPDATE key SET expires = NULL, guarded = NULL
-                 WHERE scope = (SELECT key FROM run WHERE id = ?1) AND run = ?1",
-            )?
-            .execute(params![take.lease.run.bytes()])?;
             insert_event(tx, next, take.event, take.at, None)?;
             if let Some(attempt) = take.attempt {
                 insert_attempt(tx, take.lease.run, attempt, None)?;
@@ -60,7 +68,7 @@ impl Journal for SqliteStore {
         })
     }
 
-    fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool> {
+    fn intend(&self, lease: Lease, effect: Effect, change: Option<Change>, at: Timestamp) -> Pending<bool> {
         self.writer.submit(move |tx| {
             let written = tx
                 .prepare_cached(
@@ -82,6 +90,9 @@ impl Journal for SqliteStore {
                     effect.state.word(),
                     at.0,
                 ])?;
+            if let (1, Some(change)) = (written, &change) {
+                changes::insert(tx, lease.run, &effect, change)?;
+            }
             Ok(written == 1)
         })
     }
@@ -89,6 +100,10 @@ impl Journal for SqliteStore {
     fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {
         // The end of the attempt carries it again, and is what is waited for.
         self.writer.submit_unawaited(move |tx| update_effect(tx, run, &outcome))
+    }
+
+    fn save(&self, lease: Lease, saved: Vec<u8>) -> Pending<bool> {
+        self.writer.submit(move |tx| staged::save(tx, lease, STEP, &saved))
     }
 
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
@@ -102,7 +117,8 @@ impl Journal for SqliteStore {
                 update_effect(tx, lease.run, outcome)?;
             }
             end_attempt(tx, lease.run, &end)?;
-            end_step(tx, lease.run, end.state, &end.stored, &end.word)?;
+            end_step(tx, lease.run, end.state, (&end.stored, &end.kept), &end.word)?;
+            staged::write(tx, lease.run, STEP, &end.staged)?;
             Ok(true)
         })
     }
@@ -115,36 +131,23 @@ impl Journal for SqliteStore {
                 return Ok(false);
             }
             close_effects(tx, lease.run, decided.open_effects, at)?;
-            end_step(tx, lease.run, state, &decided.stored, &decided.word)?;
+            end_step(tx, lease.run, state, (&decided.stored, &decided.kept), &decided.word)?;
             Ok(true)
         })
     }
 
-    fn sweep(&self, at: Timestamp, most: u32) -> Pending<u32> {
-        let found = self.read(|db| {
-            db.prepare_cached("SELECT scope FROM key WHERE guarded < ?1 LIMIT ?2")?
-                .query_map(params![at.0, most], |row| row.get::<_, [u8; 32]>(0))?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        });
-        let scopes = match found {
-            Ok(scopes) => scopes,
-            Err(failure) => return Box::pin(std::future::ready(Err(failure))),
-        };
-        self.writer.submit(move |tx| {
-            let mut delete = tx.prepare_cached("DELETE FROM key WHERE scope = ?1 AND guarded < ?2")?;
-            let mut gone = 0;
-            for scope in &scopes {
-                gone += u32::try_from(delete.execute(params![scope, at.0])?).unwrap_or(0);
-            }
-            Ok(gone)
-        })
+    fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
+        match self.read(|db| sweep::find(db, at, payloads, most)) {
+            Ok(found) => self.writer.submit(move |tx| sweep::remove(tx, &found)),
+            Err(failure) => Box::pin(std::future::ready(Err(failure))),
+        }
     }
 }
 
 /// Makes a run, under way or whole. What is written once is written in one statement: this is the hot path.
 fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Result<Reserved> {
     let id = new.run.bytes();
-    let scope = new.key.as_ref().map(|key| key.scope(&new.caller));
+    let scope = new.key.as_ref().map(|key| key.scope(&new.caller, new.user.as_ref()));
     if let (Some(key), Some(scope)) = (&new.key, scope) {
         let (expires, guarded) = end.map_or((None, None), |end| key_end(end.state, end.life, end.at));
         let won = tx
@@ -161,8 +164,8 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
     let state = end.map_or(RunState::Running, |end| end.state);
     let number = if end.is_some() { FIRST + 1 } else { FIRST };
     tx.prepare_cached(
-        "INSERT INTO run (id, state, lease, owner, caller, trace, began, ended, rearms, key)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO run (id, state, lease, owner, caller, trace, began, ended, rearms, key, user)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?
     .execute(params![
         id,
@@ -175,6 +178,7 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
         end.map(|end| end.at.0),
         end.is_some_and(|end| end.rearms),
         scope.map(|scope| scope.0),
+        new.user.as_ref().map(UserName::as_str),
     ])?;
     insert_step(tx, new, end, state)?;
     insert_attempt(tx, new.run, new.attempt, end)?;
@@ -182,17 +186,31 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
     let lease = Lease { run: new.run, number };
     if let Some(end) = end {
         insert_event(tx, lease, end.event, end.at, None)?;
+        staged::write(tx, new.run, STEP, &end.staged)?;
     }
     Ok(Reserved::Won(lease))
 }
 
 fn insert_step(tx: &Connection, new: &NewRun, end: Option<&End>, state: RunState) -> rusqlite::Result<()> {
-    tx.prepare_cached("INSERT INTO payload (input, ok, body) VALUES (?1, ?2, ?3)")?.execute(params![
+    tx.prepare_cached(
+        "INSERT INTO payload (input, unshown, ok, body, trimmed, whole, output, attached)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute(params![
         new.input,
+        unshown(&new.unshown),
         end.map(|end| end.stored.ok),
-        end.map(|end| &end.stored.body)
+        end.map(|end| &end.stored.body),
+        end.and_then(|end| trimmed(&end.stored)),
+        end.and_then(|end| end.kept.whole.as_ref()),
+        end.and_then(|end| end.kept.output.as_ref()),
+        end.map_or(0, |end| end.stored.attached),
     ])?;
     let payload = tx.last_insert_rowid();
+    attachments::insert(tx, new.run, Way::Brought, &new.attachments)?;
+    if let Some(end) = end {
+        attachments::insert(tx, new.run, Way::Given, &end.kept.attachments)?;
+    }
     tx.prepare_cached(
         "INSERT INTO step (run, step, tool, action, repeat, state, attempts, word, payload)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -252,11 +270,6 @@ fn insert_event(
     Ok(())
 }
 
-fn has_its_key(tx: &Connection, run: RunId) -> rusqlite::Result<bool> {
-    tx.prepare_cached("SELECT 1 FROM key WHERE scope = (SELECT key FROM run WHERE id = ?1) AND run = ?1")?
-        .exists(params![run.bytes()])
-}
-
 /// Where a run is left.
 #[derive(Clone, Copy)]
 struct Last {
@@ -313,7 +326,7 @@ fn end_step(
     tx: &Connection,
     run: RunId,
     state: RunState,
-    stored: &Stored,
+    (stored, kept): (&Stored, &Kept),
     word: &str,
 ) -> rusqlite::Result<()> {
     let payload: i64 = tx
@@ -321,12 +334,27 @@ fn end_step(
             "UPDATE step SET state = ?3, word = ?4 WHERE run = ?1 AND step = ?2 RETURNING payload",
         )?
         .query_row(params![run.bytes(), STEP, state.step_word(), word], |row| row.get(0))?;
-    tx.prepare_cached("UPDATE payload SET ok = ?2, body = ?3 WHERE id = ?1")?.execute(params![
+    tx.prepare_cached(
+        "UPDATE payload SET ok = ?2, body = ?3, trimmed = ?4, whole = ?5, output = ?6, attached = ?7 WHERE id = ?1",
+    )?
+    .execute(params![
         payload,
         stored.ok,
-        stored.body
+        stored.body,
+        trimmed(stored),
+        kept.whole,
+        kept.output,
+        stored.attached
     ])?;
-    Ok(())
+    attachments::insert(tx, run, Way::Given, &kept.attachments)
+}
+
+fn unshown(unshown: &Unshown) -> Option<String> {
+    if unshown.is_empty() { None } else { serde_json::to_string(unshown).ok() }
+}
+
+fn trimmed(stored: &Stored) -> Option<String> {
+    stored.trimmed.as_ref().and_then(|trimmed| serde_json::to_string(trimmed).ok())
 }
 
 /// The key's time runs from the end of its run, and never while a run is open.

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -157,6 +157,7 @@ impl Group {
             if jobs.iter().all(|job| !job.awaited()) {
                 jobs.extend(queue.recv_timeout(SOON));
             }
+            gather(&mut jobs, queue);
             match self.commit(&mut jobs, Some(queue)) {
                 Ok(()) => jobs.into_iter().for_each(|job| job.finish(Ok(()))),
                 Err(error) if jobs.len() > 1 && one_at_fault(&error) => {
@@ -208,7 +209,7 @@ impl Group {
         queue: Option<&Receiver<Box<dyn Job>>>,
     ) -> rusqlite::Result<()> {
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let (mut done, mut pauses) = (0, 0);
+        let mut done = 0;
         loop {
             while let Some(job) = jobs.get_mut(done) {
                 job.apply(&self.connection)?;
@@ -216,10 +217,6 @@ impl Group {
             }
             match queue.filter(|_| done < MOST).map(Receiver::try_recv) {
                 Some(Ok(job)) => jobs.push(job),
-                Some(Err(TryRecvError::Empty)) if pauses < PAUSES && (CROWD..ENOUGH).contains(&done) => {
-                    pauses += 1;
-                    std::thread::sleep(PAUSE);
-                }
                 Some(Err(_)) | None => break,
             }
         }
@@ -230,6 +227,19 @@ impl Group {
 
     fn failure(&self, error: &rusqlite::Error) -> StoreFailure {
         StoreFailure::from_sqlite(error, &self.file)
+    }
+}
+
+/// Takes what waits into the group, and of many a few more; other processes can write meanwhile.
+fn gather(jobs: &mut Vec<Box<dyn Job>>, queue: &Receiver<Box<dyn Job>>) {
+    let mut pauses = 0;
+    loop {
+        jobs.extend(queue.try_iter().take(MOST.saturating_sub(jobs.len())));
+        if pauses == PAUSES || !(CROWD..ENOUGH).contains(&jobs.len()) {
+            return;
+        }
+        pauses += 1;
+        std::thread::sleep(PAUSE);
     }
 }
 

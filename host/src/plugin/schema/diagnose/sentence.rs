@@ -27,6 +27,12 @@ impl<'s> Diagnosis<'s> {
         path.iter().rev().find_map(|schema| schema.get(MESSAGE)?.as_str())
     }
 
+    /// An example that the schema gives where this error is, or where it refers to that place.
+    fn example(&self, error: &ValidationError<'_>) -> Option<&'s Value> {
+        let path = reached(self.root, error.evaluation_path().as_str());
+        path.iter().rev().find_map(|schema| example(schema))
+    }
+
     fn schema(&self, error: &ValidationError<'_>) -> &'s Value {
         reached(self.root, error.evaluation_path().as_str()).last().copied().unwrap_or(self.root)
     }
@@ -61,7 +67,7 @@ impl<'s> Diagnosis<'s> {
                 words
             });
         let came = self.quote.came(error.instance());
-        format!("must be {} and is {came}{}", either(&words), for_example(example(schema)))
+        format!("must be {} and is {came}{}", either(&words), for_example(self.example(error)))
     }
 
     /// Any other error.
@@ -69,15 +75,14 @@ impl<'s> Diagnosis<'s> {
         if let Some(text) = self.message(error) {
             return text.to_owned();
         }
-        let schema = self.schema(error);
         let text =
             self.of_value(error).or_else(|| self.of_size(error)).unwrap_or_else(|| self.of_parts(error));
         let example = match error.kind() {
             Kind::Enum { .. } | Kind::Constant { .. } | Kind::FalseSchema => None,
             Kind::Format { format } => {
-                example(schema).cloned().or_else(|| format_example(format).map(Value::from))
+                self.example(error).cloned().or_else(|| format_example(format).map(Value::from))
             }
-            _ => example(schema).cloned(),
+            _ => self.example(error).cloned(),
         };
         format!("{text}{}", for_example(example.as_ref()))
     }

@@ -1,11 +1,11 @@
 //! Connections: dialled to the address that was checked, kept for a while, one request at a time.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -24,8 +24,9 @@ use crate::model::origin::Origin;
 /// How long a connection is kept without use: below what servers usually allow.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// The most idle connections of one plugin to one address.
+/// The most idle connections of one plugin to one address, and of all together: each is a file of this process.
 const IDLE_CONNECTIONS: usize = 64;
+const IDLE_TOGETHER: usize = 256;
 
 /// The most header fields of an answer, and the most bytes of its head.
 const ANSWER_HEADERS: usize = 100;
@@ -60,11 +61,18 @@ pub(super) struct Outgoing<'a> {
     pub(super) reads: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq)]
 struct Place {
     plugin: String,
     origin: Origin,
     address: IpAddr,
+}
+
+/// A connection that no request is on.
+struct Kept {
+    place: Place,
+    live: Live,
+    since: Duration,
 }
 
 struct Live {
@@ -72,19 +80,19 @@ struct Live {
     /// Whether a byte of the request under way was given to the connection.
     wire: Arc<Wire>,
     address: IpAddr,
-    since: Duration,
 }
 
+/// Idle connections, the longest idle first.
 #[derive(Default)]
 struct Idle {
-    lives: HashMap<Place, Vec<Live>>,
-    /// When those that nobody came for were last let go.
-    tidied: Duration,
+    kept: VecDeque<Kept>,
+    /// Whether a task lets go of those that nobody comes for.
+    tidied: bool,
 }
 
 /// Idle connections, and what is needed to make more.
 pub(super) struct Connections {
-    idle: Mutex<Idle>,
+    idle: Arc<Mutex<Idle>>,
     tls: OnceLock<Result<TlsConnector, String>>,
     roots: Vec<Vec<u8>>,
     largest: u64,
@@ -93,7 +101,7 @@ pub(super) struct Connections {
 
 impl Connections {
     pub(super) fn new(roots: Vec<Vec<u8>>, largest: u64, clock: Arc<dyn Clock>) -> Self {
-        Self { idle: Mutex::default(), tls: OnceLock::new(), roots, largest, clock }
+        Self { idle: Arc::default(), tls: OnceLock::new(), roots, largest, clock }
     }
 
     /// Sends a request to the first of the addresses that takes a connection.
@@ -164,12 +172,13 @@ impl Connections {
 
     fn kept(&self, outgoing: &Outgoing<'_>, addresses: &[IpAddr]) -> Option<Live> {
         let now = self.clock.steady();
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
+        idle.let_go(now);
         for address in addresses {
-            let Some(lives) = idle.lives.get_mut(&place(outgoing, *address)) else { continue };
-            while let Some(live) = lives.pop() {
-                if !live.sender.is_closed() && live.sender.is_ready() && now.saturating_sub(live.since) < IDLE
-                {
+            let here = place(outgoing, *address);
+            while let Some(at) = idle.kept.iter().rposition(|kept| kept.place == here) {
+                let live = idle.kept.remove(at).map(|kept| kept.live);
+                if let Some(live) = live.filter(|live| live.sender.is_ready() && !live.sender.is_closed()) {
                     return Some(live);
                 }
             }
@@ -177,21 +186,21 @@ impl Connections {
         None
     }
 
-    fn keep(&self, outgoing: &Outgoing<'_>, mut live: Live) {
-        let now = self.clock.steady();
-        live.since = now;
+    /// Keeps a connection for the next request; where there are too many, the longest idle one goes.
+    fn keep(&self, outgoing: &Outgoing<'_>, live: Live) {
+        let since = self.clock.steady();
         let place = place(outgoing, live.address);
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.saturating_sub(idle.tidied) >= IDLE {
-            idle.tidied = now;
-            idle.lives.retain(|_, lives| {
-                lives.retain(|live| !live.sender.is_closed() && now.saturating_sub(live.since) < IDLE);
-                !lives.is_empty()
-            });
+        let mut idle = lock(&self.idle);
+        idle.let_go(since);
+        if idle.kept.iter().filter(|kept| kept.place == place).count() >= IDLE_CONNECTIONS {
+            return;
         }
-        let lives = idle.lives.entry(place).or_default();
-        if lives.len() < IDLE_CONNECTIONS {
-            lives.push(live);
+        if idle.kept.len() >= IDLE_TOGETHER {
+            idle.kept.pop_front();
+        }
+        idle.kept.push_back(Kept { place, live, since });
+        if !std::mem::replace(&mut idle.tidied, true) {
+            tokio::spawn(tidy(Arc::downgrade(&self.idle), Arc::clone(&self.clock)));
         }
     }
 
@@ -216,7 +225,7 @@ impl Connections {
         } else {
             start(Watched { inner: stream, wire: Arc::clone(&wire) }).await?
         };
-        Ok(Live { sender, wire, address, since: Duration::ZERO })
+        Ok(Live { sender, wire, address })
     }
 
     fn tls(&self) -> io::Result<&TlsConnector> {
@@ -235,6 +244,33 @@ impl Connections {
             Ok(TlsConnector::from(Arc::new(config)))
         });
         made.as_ref().map_err(|error| io::Error::other(error.clone()))
+    }
+}
+
+impl Idle {
+    /// Lets go of those that nobody came for.
+    fn let_go(&mut self, now: Duration) {
+        while self.kept.front().is_some_and(|kept| now.saturating_sub(kept.since) >= IDLE) {
+            self.kept.pop_front();
+        }
+    }
+}
+
+fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets go of idle connections whose time is over also where no request comes, until there are none.
+async fn tidy(idle: Weak<Mutex<Idle>>, clock: Arc<dyn Clock>) {
+    loop {
+        tokio::time::sleep(IDLE).await;
+        let Some(idle) = idle.upgrade() else { return };
+        let mut idle = lock(&idle);
+        idle.let_go(clock.steady());
+        if idle.kept.is_empty() {
+            idle.tidied = false;
+            return;
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use url::Url;
 
 use crate::config::AddressRange;
 use crate::model::manifest::Repeat;
+use crate::model::method;
 use crate::model::origin::{Origin, clean_path};
 use crate::sandbox::capability::secrets::Placeholders;
 use crate::sandbox::grants::{Grants, HttpRule, Places, grants as granted};
@@ -46,9 +47,6 @@ pub(crate) const OWN: &[&str] = &[
     "x-forwarded-host",
     "x-forwarded-proto",
 ];
-
-/// Methods that make the other side do something else than a request.
-pub(crate) const NEVER: &[&str] = &["CONNECT", "TRACE", "TRACK"];
 
 /// A request that may leave.
 #[derive(Debug)]
@@ -100,32 +98,15 @@ pub(super) fn check(
     let url = parse(&request.url, texts)?;
     let origin =
         Origin::of(&url).ok_or_else(|| Refusal::invalid("the URL must begin with http:// or https://"))?;
-    let method = method(&request.method)?;
+    let method = method::read(&request.method).map_err(|why| Refusal::invalid(why.to_string()))?.to_owned();
     if u64::try_from(request.body.len()).unwrap_or(u64::MAX) > body {
         return Err(Refusal::invalid(format!("the body may have {body} bytes")));
     }
     let headers = headers(&request.headers, request.body.len())?;
     let declared = grants.declared.iter().find(|rule| rule.covers(&origin, &method, url.path()));
-    let Some(rule) = declared else {
-        let text = format!("the tool does not declare {method} {}{}", origin, url.path());
-        let unset = grants.declared.iter().find_map(|rule| match &rule.origin {
-            Places::Unset(key) => Some(key),
-            Places::These(_) | Places::Granted => None,
-        });
-        let remedy =
-            unset.map(|key| format!("[plugin.{}] config = {{ {key} = \"{origin}\" }}", grants.plugin));
-        return Err(Refusal::forbidden(&method, &url, &text, remedy.as_deref()));
-    };
+    let Some(rule) = declared else { return Err(undeclared(grants, &method, &url, &origin)) };
     let grant = grants.granted.iter().find(|grant| granted(grant, &origin, &method, url.path()));
-    let Some(grant) = grant else {
-        let text = format!("the operator has not granted {method} {}{}", origin, url.path());
-        let remedy = format!(
-            "[[plugin.{}.http]] origin = \"{origin}\", methods = [\"{method}\"], paths = [\"{}\"]",
-            grants.plugin,
-            url.path()
-        );
-        return Err(Refusal::forbidden(&method, &url, &text, Some(&remedy)));
-    };
+    let Some(grant) = grant else { return Err(ungranted(grants, &method, &url, &origin)) };
     Ok(Allowed {
         repeat: repeat(&method, rule),
         idempotency_header: rule.idempotency_header.clone(),
@@ -140,9 +121,41 @@ pub(super) fn check(
     })
 }
 
+fn undeclared(grants: &Grants, method: &str, url: &Url, origin: &Origin) -> Refusal {
+    let here = grants.declared.iter().filter(|rule| rule.origin.hold(origin));
+    let lacking = lacking(method, here.map(|rule| rule.methods.iter().any(|one| one == method)));
+    let unset = grants.declared.iter().find_map(|rule| match &rule.origin {
+        Places::Unset(key) => Some(key),
+        Places::These(_) | Places::Granted => None,
+    });
+    let remedy = unset.map(|key| format!("[plugin.{}] config = {{ {key} = \"{origin}\" }}", grants.plugin));
+    Refusal::forbidden(method, url, &format!("the tool does not declare {lacking}"), remedy.as_deref())
+}
+
+fn ungranted(grants: &Grants, method: &str, url: &Url, origin: &Origin) -> Refusal {
+    let here = grants.granted.iter().filter(|grant| grant.origin.matches(origin));
+    let lacking = lacking(method, here.map(|grant| grant.methods.contains(method)));
+    let remedy = format!(
+        "[[plugin.{}.http]] origin = \"{origin}\", methods = [\"{method}\"], paths = [\"{}\"]",
+        grants.plugin,
+        url.path()
+    );
+    Refusal::forbidden(method, url, &format!("the operator has not granted {lacking}"), Some(&remedy))
+}
+
+/// What of a request is missing, for the guest and so for the model: never where the request was to go. `methods` says
+/// of each entry with its origin whether it holds the method.
+fn lacking(method: &str, methods: impl Iterator<Item = bool>) -> String {
+    match methods.reduce(|one, other| one || other) {
+        None => "this origin".to_owned(),
+        Some(false) => format!("the method {method} at this origin"),
+        Some(true) => format!("this path for {method} at this origin"),
+    }
+}
+
 /// GET and HEAD read; anything else repeats as its need says.
 fn repeat(method: &str, rule: &HttpRule) -> Repeat {
-    if matches!(method, "GET" | "HEAD") { Repeat::Reads } else { rule.repeat }
+    if method::reads(method) { Repeat::Reads } else { rule.repeat }
 }
 
 fn parse(text: &str, texts: &Placeholders) -> Result<Url, Refusal> {
@@ -172,17 +185,6 @@ fn parse(text: &str, texts: &Placeholders) -> Result<Url, Refusal> {
         return Err(Refusal::invalid("the path may not hold `.` or `..` segments, %2F or %5C"));
     }
     Ok(url)
-}
-
-fn method(text: &str) -> Result<String, Refusal> {
-    let plain = (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_uppercase());
-    if plain && !NEVER.contains(&text) {
-        Ok(text.to_owned())
-    } else {
-        Err(Refusal::invalid(
-            "the method must be a word in capitals, such as GET, and none that opens a tunnel",
-        ))
-    }
 }
 
 fn headers(given: &[(String, String)], body: usize) -> Result<Vec<(String, String)>, Refusal> {
@@ -286,11 +288,11 @@ mod tests {
     fn what_is_declared_and_not_granted_is_refused_with_the_line_that_would_allow_it() {
         let refusal = asked("POST", "https://api.test/search?q=1", &[]).unwrap_err();
         assert!(
-            matches!(&refusal.error, HttpError::Forbidden(rule) if rule == "the operator has not granted POST https://api.test/search")
+            matches!(&refusal.error, HttpError::Forbidden(rule) if rule == "the operator has not granted the method POST at this origin")
         );
         assert_eq!(
             refusal.line,
-            "refused POST https://api.test/search: the operator has not granted POST https://api.test/search; \
+            "refused POST https://api.test/search: the operator has not granted the method POST at this origin; \
              [[plugin.p.http]] origin = \"https://api.test\", methods = [\"POST\"], paths = [\"/search\"] would allow it"
         );
     }
@@ -305,7 +307,10 @@ mod tests {
             "https://api.test.evil.test/orders/7",
             "https://evil.test/https://api.test/orders/7",
         ] {
-            assert!(matches!(asked("GET", url, &[]).unwrap_err().error, HttpError::Forbidden(_)), "{url}");
+            let HttpError::Forbidden(rule) = asked("GET", url, &[]).unwrap_err().error else {
+                panic!("{url} is forbidden");
+            };
+            assert!(!rule.contains("://") && !rule.contains(".test") && !rule.contains('/'), "{url}: {rule}");
         }
     }
 
@@ -341,6 +346,22 @@ mod tests {
         let kept =
             asked("GET", "https://api.test/orders/7", &[("Content-Length", "3"), ("X-A", "b")]).unwrap();
         assert_eq!(kept.headers, [("x-a".to_owned(), "b".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_missing_of_a_request_is_told_and_not_where_it_was_to_go() {
+        let rule = |method, url| {
+            let refused = asked(method, url, &[]).unwrap_err().error;
+            let HttpError::Forbidden(rule) = refused else { panic!("{refused:?}") };
+            rule
+        };
+        for (method, url, told) in [
+            ("GET", "https://10.0.0.7/orders/7", "the tool does not declare this origin"),
+            ("PUT", "https://api.test/orders/7", "the tool does not declare the method PUT at this origin"),
+            ("GET", "https://api.test/admin", "the tool does not declare this path for GET at this origin"),
+        ] {
+            assert_eq!(rule(method, url), told);
+        }
     }
 
     #[test]

@@ -1,0 +1,45 @@
+//! `airlock mcp`: a client's tools, over standard input and output.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use clap::Args;
+
+use super::call::known;
+use super::output::Output;
+use super::problem::{Exit, Problem};
+use super::progress::ready;
+use super::tools;
+use crate::front::mcp;
+use crate::host::{Config, Host};
+use crate::model::id::SceneName;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The caller to act as: `mcp`, or one under [callers] of the configuration
+    #[arg(long = "as", value_name = "CALLER", default_value = "mcp")]
+    caller: String,
+
+    /// The scene that it is in, which narrows what it sees: one under [scenes] of the configuration
+    #[arg(long)]
+    scene: Option<SceneName>,
+}
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    config: Option<&Path>,
+    output: Output,
+) -> Result<Exit, Problem> {
+    if std::io::stdin().is_terminal() {
+        output.hint("an MCP client starts this; `airlock setup CLIENT` prints how");
+    }
+    let config = Config::load(config)?;
+    let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
+    let host = Host::open(config.clone()).await?;
+    ready(&host).await?;
+    host.watch();
+    tools::faults(&host.faults(), output);
+    let served = mcp::serve(host.clone(), &config.limits, caller, arguments.scene.clone()).await;
+    host.close().await;
+    served.map(|()| Exit::Done).map_err(|shut| Problem::system("no client is served", &shut))
+}

@@ -1,0 +1,94 @@
+//! What was called, as whoever may look is shown it.
+
+use super::Host;
+use crate::call::shape::private::{self, Look};
+use crate::call::{decide, page};
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
+use crate::model::id::{CallerName, NotAnId, RunId, UserName};
+use crate::model::reply::Page;
+use crate::model::run::{Record, Summary};
+use crate::model::state::Standing;
+use crate::store::Kept;
+
+impl Host {
+    /// A part of the whole result of a run that this caller asked for, for this user: the first, or the one after.
+    ///
+    /// # Errors
+    /// Where the run is not this caller's, has not ended or is kept no longer, or the cursor is none of it.
+    pub fn page(
+        &self,
+        caller: &CallerName,
+        user: Option<&UserName>,
+        run: &str,
+        cursor: Option<&str>,
+    ) -> Result<Page, Failure> {
+        page::page(&self.parts, caller, user, run, cursor)
+    }
+
+    /// The latest runs, of those that stand so where that is given.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn runs(&self, standing: Option<Standing>, limit: u32) -> Result<Vec<Summary>, Failure> {
+        let all = (RunId::from_bytes([0; 16]), RunId::from_bytes([0xff; 16]));
+        self.parts.store.runs(all, standing, limit).map_err(|failure| decide::refusal(&failure))
+    }
+
+    /// One run in full, by its id or a beginning of it that no other run shares. What is hidden is not there, and what
+    /// is private is told by a hash.
+    ///
+    /// # Errors
+    /// Where there is none, or more than one.
+    pub fn run(&self, id: &str) -> Result<Record, Failure> {
+        self.look(id, Look::Usual)
+    }
+
+    /// The same, with what is private where a person asks for it.
+    ///
+    /// # Errors
+    /// As [`Host::run`].
+    pub fn look(&self, id: &str, look: Look) -> Result<Record, Failure> {
+        let record = self.record(id)?;
+        let kept = if record.unshown.is_empty() { Kept::default() } else { self.kept(&record)? };
+        Ok(private::shown(record, look, &self.parts.store.secret(), &kept))
+    }
+
+    /// The whole result of a run, as JSON text; it may have been trimmed where it was told.
+    ///
+    /// # Errors
+    /// As [`Host::run`], and where it has none.
+    pub fn whole(&self, id: &str, look: Look) -> Result<String, Failure> {
+        let mut record = self.record(id)?;
+        let kept = self.kept(&record)?;
+        if let (Some(stored), Some(whole)) = (&mut record.stored, &kept.whole) {
+            stored.body.clone_from(whole);
+        }
+        let shown = private::shown(record, look, &self.parts.store.secret(), &kept);
+        shown.stored.map(|stored| stored.body).ok_or_else(|| {
+            let text = format!("the run has no result, or none that is still kept: {}", shown.summary.run);
+            Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text)
+        })
+    }
+
+    fn kept(&self, record: &Record) -> Result<Kept, Failure> {
+        self.parts.store.kept(record.summary.run).map_err(|failure| decide::refusal(&failure))
+    }
+
+    pub(super) fn record(&self, id: &str) -> Result<Record, Failure> {
+        let wrong = |text: String| Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text);
+        let range = RunId::beginning(id).ok_or_else(|| wrong(format!("{}: {id}", NotAnId)))?;
+        let found = self.parts.store.runs(range, None, 4).map_err(|failure| decide::refusal(&failure))?;
+        match found.as_slice() {
+            [] => Err(wrong(format!("there is no such run; `airlock runs` lists them: {id}"))),
+            [one] => {
+                let record = self.parts.store.run(one.run).map_err(|failure| decide::refusal(&failure))?;
+                record.ok_or_else(|| wrong(format!("there is no such run: {id}")))
+            }
+            several => {
+                let ids: Vec<String> = several.iter().map(|summary| summary.run.to_string()).collect();
+                Err(wrong(format!("several runs begin so; give more of the id: {}", ids.join(", "))))
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What lies in the folder of plugins, and reading it: whole, once, and only regular files that lie in it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read as a plugin.
+const LARGEST: u64 = 64 << 20;
+
+/// A file that may be a plugin, or why it is none.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) path: PathBuf,
+    /// How it looks from outside.
+    pub(super) stamp: Result<Stamp, String>,
+}
+
+/// How a file looks from outside: two equal stamps, one content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    size: u64,
+    file: (u64, u64),
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &fs::Metadata) -> Self {
+        Self {
+            size: metadata.size(),
+            file: (metadata.dev(), metadata.ino()),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// How the file of this name looks; nothing where there is none.
+    pub fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
+    }
+
+    /// The second in which it was written last, since 1970.
+    pub(super) fn written(&self) -> i64 {
+        self.modified.0.max(self.changed.0)
+    }
+}
+
+/// The candidates in the folder, in the order of their names: files, and the one file of a folder within it. What is
+/// hidden is not looked at.
+pub(super) fn discover(folder: &Path) -> io::Result<Vec<Candidate>> {
+    let root = folder.canonicalize()?;
+    let mut candidates = Vec::new();
+    for path in visible(folder)? {
+        // A link to a folder is none: what it leads to has a name of its own.
+        if is_candidate(&path) {
+            candidates.push(Candidate { stamp: looked_at(&path, &root), path });
+        } else if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            let mut within: Vec<PathBuf> =
+                visible(&path).unwrap_or_default().into_iter().filter(|path| is_candidate(path)).collect();
+            match (within.pop(), within.len()) {
+                (None, _) => {}
+                (Some(only), 0) => candidates.push(Candidate { stamp: looked_at(&only, &root), path: only }),
+                (Some(_), others) => {
+                    let text = format!("it holds {} plugins, and a folder may hold one", others + 1);
+                    candidates.push(Candidate { path, stamp: Err(text) });
+                }
+            }
+        }
+    }
+    Ok(candidates)
+}
+
+/// How every candidate looks, for knowing when to look closer.
+pub fn look(folder: &Path) -> BTreeMap<PathBuf, Option<Stamp>> {
+    let candidates = discover(folder).unwrap_or_default();
+    candidates.into_iter().map(|candidate| (candidate.path, candidate.stamp.ok())).collect()
+}
+
+/// What the folder holds, in the order of names.
+fn visible(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Compiled code is looked at too, to be refused by name.
+fn is_candidate(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| ["wasm", "cwasm"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
+}
+
+fn looked_at(path: &Path, root: &Path) -> Result<Stamp, String> {
+    let target = path.canonicalize().map_err(|error| unreadable(&error))?;
+    if !target.starts_with(root) {
+        return Err("it is a link that leads out of the folder of plugins".to_owned());
+    }
+    let metadata = fs::metadata(&target).map_err(|error| unreadable(&error))?;
+    accepted(&metadata)?;
+    Ok(Stamp::of(&metadata))
+}
+
+fn accepted(metadata: &fs::Metadata) -> Result<(), String> {
+    match metadata.len() {
+        _ if !metadata.is_file() => Err("it is no regular file".to_owned()),
+        large if large > LARGEST => Err(format!("it has {large} bytes and may have {LARGEST}")),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a file from beginning to end; what is hashed is what is compiled. The stamp is that of the bytes: none
+/// where somebody wrote meanwhile.
+pub(super) fn read(path: &Path) -> Result<(Vec<u8>, Option<Stamp>), String> {
+    let file = open(path).map_err(|error| unreadable(&error))?;
+    let before = file.metadata().map_err(|error| unreadable(&error))?;
+    accepted(&before)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or_default());
+    (&file).take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    let after = file.metadata().map_err(|error| unreadable(&error))?;
+    accepted(&after)?;
+    let whole = Stamp::of(&before) == Stamp::of(&after) && u64::try_from(bytes.len()) == Ok(after.len());
+    Ok((bytes, whole.then(|| Stamp::of(&after))))
+}
+
+/// Opening a pipe would wait for somebody to write to it.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+}
+
+fn unreadable(error: &io::Error) -> String {
+    format!("it cannot be read: {error}")
+}

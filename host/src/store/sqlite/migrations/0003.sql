@@ -1,0 +1,2 @@
+-- On whose behalf the caller asked, where it said so.
+ALTER TABLE run ADD COLUMN user TEXT;
