@@ -273,10 +273,10 @@ only='/^attempts/,$p' run 0 airlock runs "$(latest_run)"
 said 'taken over from a process that is gone'
 judged 3 1
 
-chapter "A plugin turns to a place that nobody granted"
-say "Somebody changes the desk's address in the plugin's configuration. It is the same server under another name, and no" \
-    "grant names it: the request does not leave, and neither does the token."
-sed -i.before "s|desk_url = \"$url\"|desk_url = \"http://localhost:$port\"|" airlock.toml
+chapter "A plugin asks for what nobody granted"
+say "The operator takes the orders out of the grant. The plugin still declares that it reads them, and that is not enough:" \
+    "the request does not leave, and neither does the token."
+sed -i.before 's|"/orders", "/orders/\*", ||' airlock.toml
 before=$(count 'GET /orders/A-1003' requests)
 run 1 airlock call desk.find_order '{"order_id":"A-1003"}'
 said REQUEST_REFUSED

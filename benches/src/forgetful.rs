@@ -1,13 +1,18 @@
 //! A store that keeps nothing, to measure what is left of a call without one.
 
 use std::future::ready;
+use std::time::Duration;
 
+use airlock::model::attachment::Attachment;
+use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
 use airlock::model::effect::Effect;
 use airlock::model::id::{Digest, ProcessId, RunId};
 use airlock::model::run::{Lease, Record, Summary};
+use airlock::model::state::Standing;
 use airlock::store::{
-    Decided, End, Journal, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, StoreFailure, Take,
+    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Room, StoreFailure,
+    Take,
 };
 
 /// Says yes to every write at once, and knows nothing.
@@ -31,12 +36,22 @@ impl Journal for Forgetful {
         done(Some(take.lease))
     }
 
-    fn intend(&self, _lease: Lease, _effect: Effect, _at: Timestamp) -> Pending<bool> {
+    fn intend(
+        &self,
+        _lease: Lease,
+        _effect: Effect,
+        _change: Option<Change>,
+        _at: Timestamp,
+    ) -> Pending<bool> {
         done(true)
     }
 
     fn outcome(&self, _run: RunId, _outcome: Outcome) -> Pending<()> {
         done(())
+    }
+
+    fn save(&self, _lease: Lease, _saved: Vec<u8>) -> Pending<bool> {
+        done(true)
     }
 
     fn settle(&self, _lease: Lease, _end: End) -> Pending<bool> {
@@ -47,7 +62,7 @@ impl Journal for Forgetful {
         done(true)
     }
 
-    fn sweep(&self, _at: Timestamp, _most: u32) -> Pending<u32> {
+    fn sweep(&self, _at: Timestamp, _payloads: Duration, _most: u32) -> Pending<u32> {
         done(0)
     }
 }
@@ -61,12 +76,51 @@ impl Ledger for Forgetful {
         Ok(None)
     }
 
-    fn runs(&self, _range: (RunId, RunId), _most: u32) -> Result<Vec<Summary>, StoreFailure> {
+    fn runs(
+        &self,
+        _range: (RunId, RunId),
+        _standing: Option<Standing>,
+        _most: u32,
+    ) -> Result<Vec<Summary>, StoreFailure> {
         Ok(Vec::new())
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
         Ok(Vec::new())
+    }
+
+    fn kept(&self, _run: RunId) -> Result<Kept, StoreFailure> {
+        Ok(Kept::default())
+    }
+
+    fn brought(&self, _run: RunId) -> Result<Vec<Attachment>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn changes(&self, _run: RunId) -> Result<Vec<Recorded>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn contents(&self, _run: RunId) -> Result<u64, StoreFailure> {
+        Ok(0)
+    }
+
+    fn value(&self, _plugin: &str, _key: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
+        Ok(None)
+    }
+
+    fn value_keys(
+        &self,
+        _plugin: &str,
+        _prefix: &str,
+        _after: Option<&str>,
+        _most: usize,
+    ) -> Result<Vec<String>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn room(&self, _plugin: &str, _key: &str) -> Result<Room, StoreFailure> {
+        Ok(Room::default())
     }
 
     fn secret(&self) -> [u8; 32] {

@@ -111,11 +111,5 @@ fn in_turn(calls: [Request; 2], keys: Option<String>) -> Make {
 
 /// A call without a key.
 pub fn request(caller: &str, tool: &str, input: &Value) -> Request {
-    Request {
-        tool: tool.to_owned(),
-        input: input.to_string(),
-        caller: CallerName(caller.to_owned()),
-        key: None,
-        trace: None,
-    }
+    Request::new(tool, input.to_string(), CallerName(caller.to_owned()))
 }

@@ -10,7 +10,7 @@ use airlock::sandbox::capability::http::SystemResolver;
 use airlock::store::sqlite::Durability;
 use airlock::store::{SqliteStore, Store};
 use airlock_tests::guests;
-use airlock_tests::world::World;
+use airlock_tests::world::{World, compiler};
 
 /// The variable that the desk's token comes from, and the token.
 pub const TOKEN: (&str, &str) = ("DESK_TOKEN", "token-of-the-bench");
@@ -80,8 +80,12 @@ impl Place {
     /// # Panics
     /// Where it does not open, or a plugin has faults.
     pub async fn open_on(&self, store: Arc<dyn Store>) -> Host {
-        let seams =
-            Seams { clock: Arc::new(SystemClock::start()), resolver: Arc::new(SystemResolver), store };
+        let seams = Seams {
+            clock: Arc::new(SystemClock::start()),
+            resolver: Arc::new(SystemResolver),
+            store,
+            compiler: compiler(),
+        };
         let host = self.world.open_with(seams).await;
         assert!(host.faults().is_empty(), "{:?}", host.faults());
         host

@@ -9,7 +9,7 @@ use airlock::model::clock::Timestamp;
 use airlock::model::id::{CallerName, RunId, ToolName, TraceId};
 use airlock::model::key::Key;
 use airlock::model::limits::Limits;
-use airlock::model::reply::{Meta, Reply, Stored};
+use airlock::model::reply::{Meta, Output, Reply, Stored};
 use airlock::model::secret::{Mask, SecretValue};
 use airlock::plugin::schema::Schema;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn read(text: String) -> Box<dyn FnMut()> {
     let tool: ToolName = "echo.echo".parse().expect("it names a tool");
     Box::new(move || {
         let value = canonical::read(&text, &limits).expect("the input is clean");
-        black_box(canonical::action_hash(&tool, &value));
+        black_box(canonical::action_hash(&tool, &value, &[]));
         black_box(value);
     })
 }
@@ -73,7 +73,7 @@ fn ids() -> Box<dyn FnMut()> {
         getrandom::fill(&mut trace).expect("the system gives random bytes");
         black_box(RunId::new(Timestamp(1_700_000_000_000), run).to_string());
         black_box(TraceId::new(trace));
-        black_box(Key::parse("reading-123456").map(|key| key.scope(&caller)).ok());
+        black_box(Key::parse("reading-123456").map(|key| key.scope(&caller, None)).ok());
     })
 }
 
@@ -89,13 +89,13 @@ fn end(text: String) -> Box<dyn FnMut()> {
     let secrets = BTreeMap::from([("desk_token".to_owned(), SecretValue::new("token-of-the-bench"))]);
     let mask = Mask::of(&secrets);
     Box::new(move || {
-        black_box(classify(Ended::Replied(text.clone()), &[]));
+        black_box(classify(Ended::Replied(Output { data: text.clone(), ..Output::default() }), &[]));
         black_box(mask.text(&text));
     })
 }
 
 fn form(text: String) -> Box<dyn FnMut()> {
-    let stored = Stored { ok: true, body: text };
+    let stored = Stored::new(true, text);
     Box::new(move || {
         let meta = Meta {
             run: Some(RunId::from_bytes([9; 16])),
@@ -105,11 +105,13 @@ fn form(text: String) -> Box<dyn FnMut()> {
             fuel: 12_345,
             memory_bytes: 1 << 20,
             effects: 0,
+            cost_micros: 0,
             dropped: Vec::new(),
+            trimmed: None,
             replayed: false,
             trace_id: TraceId("4bf92f3577b34da6a3ce929d0e0e4736".to_owned()),
         };
-        let reply = Reply { body: stored.to_body(), meta };
+        let reply = Reply { body: stored.to_body(), attachments: Vec::new(), meta };
         black_box(serde_json::to_string(&reply).expect("a reply is JSON"));
     })
 }

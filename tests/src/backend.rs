@@ -148,6 +148,20 @@ impl Backend {
         self.wait_while(|state| !wanted(&state.counts())).counts()
     }
 
+    /// The connections that are open at this moment.
+    #[must_use]
+    pub fn open_connections(&self) -> u64 {
+        self.shared.lock().open
+    }
+
+    /// Waits until so many connections are open.
+    ///
+    /// # Panics
+    /// If that takes more than a minute.
+    pub fn wait_open(&self, connections: u64) {
+        drop(self.wait_while(|state| state.open != connections));
+    }
+
     /// Waits until every request that was sent has been worked on; one that will never be answered is not
     /// work.
     ///
@@ -214,6 +228,7 @@ struct State {
     faults: fault::Faults,
     seen: Vec<Seen>,
     working: usize,
+    open: u64,
 }
 
 impl State {
@@ -224,6 +239,7 @@ impl State {
             faults: fault::Faults::default(),
             seen: Vec::new(),
             working: 0,
+            open: 0,
         }
     }
 

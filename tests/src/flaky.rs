@@ -2,13 +2,18 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
+use airlock::model::attachment::Attachment;
+use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
 use airlock::model::effect::Effect;
 use airlock::model::id::{Digest, ProcessId, RunId};
 use airlock::model::run::{Lease, Record, Summary};
+use airlock::model::state::Standing;
 use airlock::store::{
-    Decided, End, Journal, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Store, StoreFailure, Take,
+    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Room, Store,
+    StoreFailure, Take,
 };
 
 /// What happens to a write that fails; whoever asked for it is told the same.
@@ -119,12 +124,16 @@ impl Journal for Flaky {
         self.write("take", |store| store.take(take))
     }
 
-    fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool> {
-        self.write("intend", |store| store.intend(lease, effect, at))
+    fn intend(&self, lease: Lease, effect: Effect, change: Option<Change>, at: Timestamp) -> Pending<bool> {
+        self.write("intend", |store| store.intend(lease, effect, change, at))
     }
 
     fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {
         self.write("outcome", |store| store.outcome(run, outcome))
+    }
+
+    fn save(&self, lease: Lease, saved: Vec<u8>) -> Pending<bool> {
+        self.write("save", |store| store.save(lease, saved))
     }
 
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
@@ -135,8 +144,8 @@ impl Journal for Flaky {
         self.write("decide", |store| store.decide(decided))
     }
 
-    fn sweep(&self, at: Timestamp, most: u32) -> Pending<u32> {
-        self.inner.sweep(at, most)
+    fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
+        self.inner.sweep(at, payloads, most)
     }
 }
 
@@ -149,12 +158,51 @@ impl Ledger for Flaky {
         self.inner.run(run)
     }
 
-    fn runs(&self, range: (RunId, RunId), most: u32) -> Result<Vec<Summary>, StoreFailure> {
-        self.inner.runs(range, most)
+    fn runs(
+        &self,
+        range: (RunId, RunId),
+        standing: Option<Standing>,
+        most: u32,
+    ) -> Result<Vec<Summary>, StoreFailure> {
+        self.inner.runs(range, standing, most)
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
         self.inner.unfinished()
+    }
+
+    fn kept(&self, run: RunId) -> Result<Kept, StoreFailure> {
+        self.inner.kept(run)
+    }
+
+    fn brought(&self, run: RunId) -> Result<Vec<Attachment>, StoreFailure> {
+        self.inner.brought(run)
+    }
+
+    fn changes(&self, run: RunId) -> Result<Vec<Recorded>, StoreFailure> {
+        self.inner.changes(run)
+    }
+
+    fn contents(&self, run: RunId) -> Result<u64, StoreFailure> {
+        self.inner.contents(run)
+    }
+
+    fn value(&self, plugin: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.inner.value(plugin, key)
+    }
+
+    fn value_keys(
+        &self,
+        plugin: &str,
+        prefix: &str,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<String>, StoreFailure> {
+        self.inner.value_keys(plugin, prefix, after, most)
+    }
+
+    fn room(&self, plugin: &str, key: &str) -> Result<Room, StoreFailure> {
+        self.inner.room(plugin, key)
     }
 
     fn secret(&self) -> [u8; 32] {

@@ -1,14 +1,15 @@
 //! A world of its own for each test: a folder with plugins, configuration and state, and hosts opened on it.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use airlock::config::Config;
-use airlock::host::{Host, Request, Seams};
+use airlock::host::{Host, OpenFailure, Request, Seams};
 use airlock::model::clock::{Clock, SystemClock, Timestamp};
 use airlock::model::id::CallerName;
 use airlock::model::reply::Reply;
@@ -105,6 +106,8 @@ impl World {
     pub fn write_config(&self) -> PathBuf {
         let file = self.folder().join("airlock.toml");
         fs::write(&file, &self.config).expect("the folder can be written");
+        // Whatever the umask is: what others can write is not obeyed.
+        fs::set_permissions(&file, Permissions::from_mode(0o644)).expect("the file was just made");
         file
     }
 
@@ -140,6 +143,7 @@ impl World {
     /// # Panics
     /// Where it does not open.
     pub async fn open_with(&self, seams: Seams) -> Host {
+        let seams = Seams { compiler: compiler(), ..seams };
         let host = Host::with(self.config(), seams).await.expect("the host opens");
         host.load().await;
         host
@@ -152,15 +156,31 @@ impl Default for World {
     }
 }
 
+/// Opens a host as [`Host::open`] does, from a program that is not `airlock`.
+///
+/// # Errors
+/// Where it does not open.
+///
+/// # Panics
+/// Where the compiler was not built.
+pub async fn open(config: Config) -> Result<Host, OpenFailure> {
+    let seams = Seams::system(&config).map_err(OpenFailure::Store)?;
+    Host::with(config, Seams { compiler: compiler(), ..seams }).await
+}
+
+/// The program that compiles plugins: the host's own, which is built beside the tests.
+///
+/// # Panics
+/// Where it was not built.
+pub fn compiler() -> PathBuf {
+    let own = std::env::current_exe().expect("a program knows its place");
+    let program = own.ancestors().map(|folder| folder.join("airlock-under-test")).find(|file| file.is_file());
+    program.expect("`airlock-under-test` is built: cargo build --release -p airlock-tests --bins")
+}
+
 /// A call of the local caller.
 pub fn request(tool: &str, input: &Value) -> Request {
-    Request {
-        tool: tool.to_owned(),
-        input: input.to_string(),
-        caller: CallerName("local".to_owned()),
-        key: None,
-        trace: None,
-    }
+    Request::new(tool, input.to_string(), CallerName("local".to_owned()))
 }
 
 /// A call of the local caller under a key.

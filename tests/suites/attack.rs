@@ -3,6 +3,7 @@
 mod addresses;
 mod answers;
 mod heap;
+mod hoards;
 mod limits;
 mod malformed;
 mod names;

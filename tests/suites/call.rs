@@ -8,6 +8,7 @@ mod faults;
 mod input;
 mod keys;
 mod life;
+mod payloads;
 mod places;
 mod results;
 mod sequences;

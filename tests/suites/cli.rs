@@ -1,15 +1,23 @@
 //! The command line as a person and as a program meet it: what it prints where, and how it ends.
 
+mod authors;
+mod callers;
 mod calls;
+mod check;
 mod decisions;
+mod doctor;
 mod runs;
+mod secrets;
 mod stores;
 mod terminal;
+mod tools;
+mod trust;
 mod usage;
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -50,7 +58,10 @@ impl Place {
 
     fn with_config(text: &str) -> Self {
         let place = Self::new();
-        fs::write(place.path().join("airlock.toml"), text).unwrap();
+        let file = place.path().join("airlock.toml");
+        fs::write(&file, text).unwrap();
+        // Whatever the umask is: what others can write is not obeyed.
+        fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
         place
     }
 

@@ -7,7 +7,11 @@ mod attack;
 #[cfg(test)]
 mod backend;
 #[cfg(test)]
+mod calc;
+#[cfg(test)]
 mod call;
+#[cfg(test)]
+mod callers;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
@@ -17,7 +21,15 @@ mod demo;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
+mod folder;
+#[cfg(test)]
+mod host_functions;
+#[cfg(test)]
 mod layers;
+#[cfg(test)]
+mod mcp;
 #[cfg(test)]
 mod netns;
 #[cfg(test)]
@@ -27,8 +39,12 @@ mod power_loss;
 #[cfg(test)]
 mod sandbox;
 #[cfg(test)]
+mod shape;
+#[cfg(test)]
 mod source;
 #[cfg(test)]
 mod store;
 #[cfg(test)]
 mod tidy;
+#[cfg(test)]
+mod web;

@@ -2,4 +2,5 @@
 
 mod fairness;
 mod fresh;
+mod room;
 mod shut;

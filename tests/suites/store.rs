@@ -5,6 +5,7 @@ mod disk;
 mod failing;
 mod folder;
 mod group;
+mod kept;
 mod processes;
 
 use std::fs;

@@ -9,10 +9,12 @@ use airlock::model::effect::{Effect, EffectState};
 use airlock::model::id::{CallerName, Digest, ProcessId, RunId, TraceId};
 use airlock::model::key::Key;
 use airlock::model::manifest::Repeat;
+use airlock::model::pointer::Unshown;
 use airlock::model::reply::{Stored, Usage};
+use airlock::model::staged::Staged;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
-use airlock::store::{End, Journal as _, KeyLife, NewAttempt, NewRun, Outcome, Reserved, SqliteStore};
+use airlock::store::{End, Journal as _, Kept, KeyLife, NewAttempt, NewRun, Outcome, Reserved, SqliteStore};
 use airlock_benches::figure::Figure;
 use airlock_benches::load::{kilobyte, rate};
 use airlock_benches::place;
@@ -87,7 +89,7 @@ async fn write(store: &SqliteStore, number: usize) {
     else {
         panic!("the key is of this bench alone");
     };
-    assert!(store.intend(lease, effect(), NOW).await.expect("the store writes"), "the lease is held");
+    assert!(store.intend(lease, effect(), None, NOW).await.expect("the store writes"), "the lease is held");
     let outcome = Outcome { attempt: 1, ordinal: 1, state: EffectState::Done, status: Some(201), at: NOW };
     drop(store.outcome(lease.run, outcome));
     assert!(store.settle(lease, end(vec![outcome])).await.expect("the store writes"), "the lease is held");
@@ -103,10 +105,13 @@ fn new_run(number: usize, repeat: Repeat) -> NewRun {
         run: RunId::new(at, random),
         key: Key::parse(&format!("ceiling-{number}")).ok(),
         caller: CallerName("first".to_owned()),
+        user: None,
         tool: "echo.echo".parse().expect("it names a tool"),
         action: Digest([number.to_le_bytes()[0]; 32]),
         repeat,
         input: json!({ "text": kilobyte() }).to_string(),
+        attachments: Vec::new(),
+        unshown: Unshown::default(),
         trace: TraceId("4bf92f3577b34da6a3ce929d0e0e4736".to_owned()),
         owner: ProcessId([3; 16]),
         attempt: NewAttempt { attempt: 1, plugin: Digest([5; 32]), at },
@@ -132,12 +137,14 @@ fn end(outcomes: Vec<Outcome>) -> End {
         event: Event::Completed,
         state: RunState::Completed,
         attempt: 1,
-        stored: Stored { ok: true, body: json!({ "text": kilobyte() }).to_string() },
+        stored: Stored::new(true, json!({ "text": kilobyte() }).to_string()),
+        kept: Kept::default(),
         word: "ok".to_owned(),
         rearms: false,
-        usage: Usage { fuel: 12_345, memory: 1 << 20, effects: 1, time: Duration::from_millis(1) },
+        usage: Usage { fuel: 12_345, memory: 1 << 20, effects: 1, time: Duration::from_millis(1), cost: 0 },
         log: String::new(),
         outcomes,
+        staged: Staged::default(),
         life: KeyLife { keep: Duration::from_secs(86_400), guard: Duration::ZERO },
         at: NOW,
     }

@@ -106,7 +106,7 @@ async fn door(host: &Host, count: usize) -> Samples {
         let (host, caller) = (host.clone(), caller.clone());
         let clock = SystemClock::start();
         let answered = tokio::spawn(async move {
-            let tools = host.tools(&caller).expect("the caller is known");
+            let tools = host.tools(&caller, None).expect("the caller is known");
             assert!(!tools.is_empty(), "there are tools");
             clock.steady()
         });

@@ -6,7 +6,6 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use airlock::config::Config;
-use airlock::host::Host;
 use airlock::store::sqlite::Durability;
 use airlock_benches::figure::Figure;
 use airlock_benches::load::{self, Make, drive, readings, writings};
@@ -80,7 +79,7 @@ pub(crate) fn acknowledge(config: &Path, desk: &str) -> ExitCode {
     };
     let runtime = Runtime::new().expect("a runtime starts");
     runtime.block_on(async {
-        let host = Host::open(config).await.expect("the host opens");
+        let host = airlock_tests::world::open(config).await.expect("the host opens");
         host.load().await;
         drive(&host, usize::MAX, IN_FLIGHT, &both(desk), |number, _| {
             // Who no longer reads has killed this process, or is about to.

@@ -6,8 +6,10 @@ mod ceiling;
 mod fairness;
 mod killed;
 mod latency;
+mod mcp;
 mod overhead;
 mod sandbox;
+mod start;
 mod throughput;
 
 use std::path::Path;
@@ -51,6 +53,11 @@ fn main() -> ExitCode {
     {
         return killed::acknowledge(Path::new(config), url);
     }
+    if let [first, config] = arguments.as_slice()
+        && first == start::CHILD
+    {
+        return start::serve(Path::new(config));
+    }
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let asked: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     let wanted = |name: &str| asked.is_empty() || asked.iter().any(|asked| name.eq_ignore_ascii_case(asked));
@@ -61,12 +68,15 @@ fn main() -> ExitCode {
     figure::header();
     let runtime = Runtime::new().expect("a runtime starts");
     let bench = Bench { runtime, disk, desk: Desk::start(), quick };
-    let parts: [Part; 5] = [
+    let parts: [Part; 8] = [
         (&["P1"], sandbox::measure),
         (&["P2"], overhead::measure),
         (&["P3", "ceiling"], throughput::measure),
         (&["P4"], latency::measure),
         (&["P9"], fairness::measure),
+        (&["MCP"], mcp::measure),
+        (&["P5"], start::measure_start),
+        (&["P12"], start::measure_unknown),
     ];
     for (names, measure) in parts {
         if names.iter().any(|name| wanted(name)) {

@@ -56,6 +56,7 @@ async fn accept(listener: tokio::net::TcpListener, shared: Arc<Shared>) {
         let connection = {
             let mut state = shared.lock();
             state.tally.connections += 1;
+            state.open += 1;
             state.tally.connections
         };
         shared.changed.notify_all();
@@ -68,13 +69,16 @@ type Desk = TowerToHyperService<Router>;
 async fn serve(stream: TcpStream, connection: u64, shared: Arc<Shared>, router: Desk) {
     // Without it a body's last piece may wait for an acknowledgement; nothing else depends on it.
     let _ = stream.set_nodelay(true);
+    let open = Arc::clone(&shared);
     let service = service_fn(move |request| answer(request, connection, Arc::clone(&shared), router.clone()));
     // A client that closes right after its request has sent it all the same.
-    let connection = hyper::server::conn::http1::Builder::new()
+    let served = hyper::server::conn::http1::Builder::new()
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     // An error here is a cut that was asked for, or a client that left.
-    let _ = connection.await;
+    let _ = served.await;
+    open.lock().open -= 1;
+    open.changed.notify_all();
 }
 
 /// Why a connection ends without an answer.

@@ -108,6 +108,7 @@ async fn serve(order: Order) {
         clock: Arc::new(SystemClock::start()),
         resolver: Arc::new(SystemResolver),
         store: Arc::new(Halting::over(store.expect("the store opens"), points.clone())),
+        compiler: world::compiler(),
     };
     let host = Host::with(config, seams).await.expect("the host opens");
     if !order.jobs.is_empty() {

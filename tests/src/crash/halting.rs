@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::future::pending;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
+use airlock::model::attachment::Attachment;
+use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
 use airlock::model::effect::Effect;
 use airlock::model::id::{Digest, ProcessId, RunId};
 use airlock::model::run::{Lease, Record, Summary};
+use airlock::model::state::Standing;
 use airlock::store::{
-    Decided, End, Journal, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, SqliteStore, StoreFailure,
-    Take,
+    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Room, SqliteStore,
+    StoreFailure, Take,
 };
 use tokio::sync::Notify;
 
@@ -207,12 +211,16 @@ impl Journal for Halting {
         self.pass(Commit::Take, |store| store.take(take))
     }
 
-    fn intend(&self, lease: Lease, effect: Effect, at: Timestamp) -> Pending<bool> {
-        self.pass(Commit::Intend, |store| store.intend(lease, effect, at))
+    fn intend(&self, lease: Lease, effect: Effect, change: Option<Change>, at: Timestamp) -> Pending<bool> {
+        self.pass(Commit::Intend, |store| store.intend(lease, effect, change, at))
     }
 
     fn outcome(&self, run: RunId, outcome: Outcome) -> Pending<()> {
         self.pass(Commit::Outcome, |store| store.outcome(run, outcome))
+    }
+
+    fn save(&self, lease: Lease, saved: Vec<u8>) -> Pending<bool> {
+        self.pass(Commit::Save, |store| store.save(lease, saved))
     }
 
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
@@ -223,8 +231,8 @@ impl Journal for Halting {
         self.pass(Commit::Decide, |store| store.decide(decided))
     }
 
-    fn sweep(&self, at: Timestamp, most: u32) -> Pending<u32> {
-        self.pass(Commit::Sweep, |store| store.sweep(at, most))
+    fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
+        self.pass(Commit::Sweep, |store| store.sweep(at, payloads, most))
     }
 }
 
@@ -237,12 +245,51 @@ impl Ledger for Halting {
         self.store.run(run)
     }
 
-    fn runs(&self, range: (RunId, RunId), most: u32) -> Result<Vec<Summary>, StoreFailure> {
-        self.store.runs(range, most)
+    fn runs(
+        &self,
+        range: (RunId, RunId),
+        standing: Option<Standing>,
+        most: u32,
+    ) -> Result<Vec<Summary>, StoreFailure> {
+        self.store.runs(range, standing, most)
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
         self.store.unfinished()
+    }
+
+    fn kept(&self, run: RunId) -> Result<Kept, StoreFailure> {
+        self.store.kept(run)
+    }
+
+    fn brought(&self, run: RunId) -> Result<Vec<Attachment>, StoreFailure> {
+        self.store.brought(run)
+    }
+
+    fn changes(&self, run: RunId) -> Result<Vec<Recorded>, StoreFailure> {
+        self.store.changes(run)
+    }
+
+    fn contents(&self, run: RunId) -> Result<u64, StoreFailure> {
+        self.store.contents(run)
+    }
+
+    fn value(&self, plugin: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.store.value(plugin, key)
+    }
+
+    fn value_keys(
+        &self,
+        plugin: &str,
+        prefix: &str,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<String>, StoreFailure> {
+        self.store.value_keys(plugin, prefix, after, most)
+    }
+
+    fn room(&self, plugin: &str, key: &str) -> Result<Room, StoreFailure> {
+        self.store.room(plugin, key)
     }
 
     fn secret(&self) -> [u8; 32] {

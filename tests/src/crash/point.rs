@@ -16,6 +16,8 @@ pub enum Commit {
     Intend,
     /// `Journal::outcome`.
     Outcome,
+    /// `Journal::save`.
+    Save,
     /// `Journal::settle`.
     Settle,
     /// `Journal::decide`.
@@ -26,12 +28,13 @@ pub enum Commit {
 
 impl Commit {
     /// Every write that there is.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Reserve,
         Self::Record,
         Self::Take,
         Self::Intend,
         Self::Outcome,
+        Self::Save,
         Self::Settle,
         Self::Decide,
         Self::Sweep,
@@ -44,6 +47,7 @@ impl Commit {
             Self::Take => "take",
             Self::Intend => "intend",
             Self::Outcome => "outcome",
+            Self::Save => "save",
             Self::Settle => "settle",
             Self::Decide => "decide",
             Self::Sweep => "sweep",

@@ -105,7 +105,10 @@ async fn a_grant_for_one_way_of_writing_is_none_for_another_host() {
         "127.0.0.1.nip.test",
     ] {
         let data = open.data("courier.fetch", get(&format!("http://{host}:{port}/"))).await;
-        assert!(told(&data).starts_with("Forbidden(\"the operator has not granted GET"), "{host}: {data}");
+        assert!(
+            told(&data).starts_with("Forbidden(\"the operator has not granted this origin"),
+            "{host}: {data}"
+        );
     }
     assert_eq!(listener.connections(), 0);
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use airlock::host::Seams;
@@ -11,8 +12,10 @@ use airlock::sandbox::capability::http::Resolve;
 use airlock_tests::backend::{Backend, Listener, Options};
 use airlock_tests::guests::COURIER;
 use airlock_tests::netns;
-use airlock_tests::world::{World, body, code};
+use airlock_tests::world::{World, body, code, request};
 use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use super::addresses::block_on;
 use super::{Open, get, told};
@@ -72,18 +75,19 @@ async fn a_name_that_leads_to_this_machine_is_refused_until_its_address_is_grant
     let origin = format!("http://inside.test:{}", listener.address().port());
     let resolver = Arc::new(Answers::of(&[&["127.0.0.1"]]));
     let open = named(&origin, &[], "", resolver.clone()).await;
-    let data = open.data("courier.fetch", get(&format!("{origin}/orders/A-1002"))).await;
+    let reply = open.call("courier.fetch", get(&format!("{origin}/orders/A-1002"))).await;
     assert_eq!(
-        told(&data),
+        told(&body(&reply)),
         "Forbidden(\"the name leads to a loopback address, which must be granted by address\")"
     );
+    assert_eq!(reply.meta.effects, 0, "it did not leave the sandbox");
     assert_eq!((listener.connections(), resolver.asked()), (0, 1));
 
     let backend = Backend::start().await;
     let origin = format!("http://inside.test:{}", backend.address.port());
     let twin = named(&origin, &["127.0.0.1"], "", Arc::new(Answers::of(&[&["127.0.0.1"]]))).await;
-    let data = twin.data("courier.fetch", get(&format!("{origin}/orders/A-1002"))).await;
-    assert_eq!(data["status"], 200);
+    let reply = twin.call("courier.fetch", get(&format!("{origin}/orders/A-1002"))).await;
+    assert_eq!((&body(&reply)["status"], reply.meta.effects), (&json!(200), 1));
     assert_eq!(backend.requests()[0].header("host"), origin.strip_prefix("http://"));
 }
 
@@ -194,6 +198,96 @@ async fn a_resolver_that_never_answers_holds_a_request_no_longer_than_connecting
     let open = named("http://inside.test", &[], "[limits]\nconnect = \"100ms\"", Arc::new(Silent)).await;
     let data = open.data("courier.fetch", get("http://inside.test/")).await;
     assert_eq!(told(&data), "NotSent(\"the name was not resolved in time\")");
+}
+
+/// A resolver whose answers, all the same one, are held back until it is opened; it counts who waits for them.
+struct Gate {
+    open: watch::Sender<bool>,
+    waiting: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Gate {
+    fn closed() -> Arc<Self> {
+        Arc::new(Self {
+            open: watch::Sender::new(false),
+            waiting: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+        })
+    }
+}
+
+/// The gate, as the host is given it.
+struct Gated(Arc<Gate>);
+
+impl Resolve for Gated {
+    fn resolve(&self, _host: &str, _port: u16) -> Resolved {
+        let (gate, mut open) = (Arc::clone(&self.0), self.0.open.subscribe());
+        Box::pin(async move {
+            gate.most.fetch_max(gate.waiting.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let opened = open.wait_for(|open| *open).await.is_ok();
+            gate.waiting.fetch_sub(1, Ordering::SeqCst);
+            assert!(opened, "the gate outlives those who wait");
+            Ok(vec!["127.0.0.1".parse().unwrap()])
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_nobody_answers_for_take_no_more_than_a_few_look_ups_at_a_time() {
+    let backend = Backend::start().await;
+    let origin = format!("http://inside.test:{}", backend.address.port());
+    let gate = Gate::closed();
+    let resolver = Arc::new(Gated(Arc::clone(&gate)));
+    let open = named(&origin, &["127.0.0.1"], "[limits]\nconnect = \"1s\"", resolver).await;
+    let url = format!("{origin}/orders/A-1002");
+    let all = async || {
+        let mut calls = JoinSet::new();
+        for _ in 0..20 {
+            let (host, asked) = (open.host.clone(), request("courier.fetch", &get(&url)));
+            calls.spawn(async move { body(&host.call(asked).await) });
+        }
+        calls.join_all().await
+    };
+    for data in all().await {
+        assert_eq!(told(&data), "NotSent(\"the name was not resolved in time\")");
+    }
+    // Those that nobody waits for any more still run, as a thread of the system's resolver would.
+    assert_eq!(gate.most.load(Ordering::SeqCst), 8);
+    assert_eq!(gate.waiting.load(Ordering::SeqCst), 8);
+    // An address needs no look-up, and so no turn.
+    let address = format!("http://127.0.0.1:{}", backend.address.port());
+    let data = open.data("courier.fetch", get(&format!("{address}/orders/A-1002"))).await;
+    assert!(told(&data).starts_with("Forbidden(\"the operator has not granted"), "{data}");
+    let _ = gate.open.send(true);
+    for data in all().await {
+        assert_eq!(data["status"], 200, "{data}");
+    }
+    assert_eq!(gate.most.load(Ordering::SeqCst), 8);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_wait_for_a_next_request_are_bounded_in_number_and_in_time() {
+    let backend = Backend::start().await;
+    let port = backend.address.port();
+    let resolver = Arc::new(Answers::of(&[&["127.0.0.1"]]));
+    let open = named(&format!("http://*.inside.test:{port}"), &["127.0.0.1"], "", resolver).await;
+    // A place each, so that none is used twice.
+    for number in 0..300 {
+        let data = open
+            .data("courier.fetch", get(&format!("http://n{number}.inside.test:{port}/orders/A-1002")))
+            .await;
+        assert_eq!(data["status"], 200, "{data}");
+        assert!(
+            backend.open_connections() <= 258,
+            "256 that wait, one in use, and one whose end is still under way"
+        );
+    }
+    assert_eq!(backend.counts().connections, 300);
+    // Nobody sends anything, and they are let go all the same.
+    let waiting = tokio::task::spawn_blocking(move || backend.wait_open(0));
+    waiting.await.unwrap();
+    drop(open);
 }
 
 #[test]

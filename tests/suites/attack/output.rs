@@ -14,7 +14,7 @@ const MIB: u64 = 1 << 20;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_huge_text_is_refused_wherever_it_stands() {
     let tight = open(&[GREEDY], "[limits]\nmemory = \"256 MiB\"").await;
-    let wide = open(&[GREEDY], "[limits]\noutput = \"4 MiB\"").await;
+    let wide = open(&[GREEDY], "[limits]\noutput = \"4 MiB\"\nreply = \"4 MiB\"").await;
     for place in ["data", "message", "details"] {
         for bytes in [2 * MIB, 16 * MIB] {
             let reply = tight.call("greedy.long_text", json!({ "bytes": bytes, "place": place })).await;
@@ -44,7 +44,7 @@ async fn a_huge_list_is_refused_wherever_it_stands() {
       "retry_after_ms": 0
     }
     "#);
-    let wide = open(&[GREEDY], "[limits]\noutput = \"8 MiB\"").await;
+    let wide = open(&[GREEDY], "[limits]\noutput = \"8 MiB\"\nreply = \"8 MiB\"").await;
     let data = wide.data("greedy.long_list", json!({ "items": 500_000 })).await;
     assert_eq!(data["items"].as_array().map(Vec::len), Some(500_000));
 }
@@ -55,9 +55,9 @@ async fn a_list_of_a_million_attachments_is_not_taken_over() {
     let attach = |count, bytes| json!({ "say": { "attach": { "count": count, "bytes": bytes } } });
     assert_eq!(open.code("twoface.say", attach(1_000_000, 0)).await, "OUTPUT_LIMIT");
     assert_eq!(open.code("twoface.say", attach(1, 32 * MIB)).await, "OUTPUT_LIMIT");
-    // None are taken here at all, which is another end; without any the call succeeds.
-    assert_eq!(open.code("twoface.say", attach(1, 1)).await, "INVALID_OUTPUT");
-    assert_eq!(open.code("twoface.say", attach(0, 0)).await, "ok");
+    assert_eq!(open.code("twoface.say", attach(1, 8 * MIB + 1)).await, "OUTPUT_LIMIT");
+    assert_eq!(open.code("twoface.say", attach(101, 0)).await, "INVALID_OUTPUT");
+    assert_eq!(open.code("twoface.say", attach(100, 1)).await, "ok");
 }
 
 /// How many lines were dropped, as the last line says.

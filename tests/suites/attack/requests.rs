@@ -34,7 +34,10 @@ async fn refused(open: &Open, tool: &str, mut job: Value, url: &str) -> String {
     assert!(!reply.ok(), "it was to be refused: {}", body(&reply));
     let error = body(&reply);
     let model = format!("{}: {}", error["code"].as_str().unwrap(), error["message"].as_str().unwrap());
-    assert!(!model.contains("[[plugin"), "{model}");
+    for told_to_the_operator_alone in ["[[plugin", "://", "127.0.0.1", "/orders", "/admin"] {
+        assert!(!model.contains(told_to_the_operator_alone), "{model}");
+    }
+    assert_eq!(reply.meta.effects, 0, "it did not leave the sandbox");
     format!("model: {model}\nlog: {}", open.log(&reply).await).replace(url, "ORIGIN")
 }
 
@@ -44,8 +47,8 @@ async fn an_origin_that_is_not_declared_is_refused_though_it_is_granted() {
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7"));
     assert_snapshot!(refused(&open, "courier.fetch_fixed", job, &url).await, @r"
-    model: REQUEST_REFUSED: the tool does not declare GET ORIGIN/orders/7
-    log: host: refused GET ORIGIN/orders/7: the tool does not declare GET ORIGIN/orders/7
+    model: REQUEST_REFUSED: the tool does not declare this origin
+    log: host: refused GET ORIGIN/orders/7: the tool does not declare this origin
     ");
     assert_eq!(listener.connections(), 0);
 }
@@ -56,8 +59,8 @@ async fn an_origin_whose_configuration_is_missing_is_refused_with_the_line_that_
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7"));
     assert_snapshot!(refused(&open, "courier.fetch_configured", job.clone(), &url).await, @r#"
-    model: REQUEST_REFUSED: the tool does not declare GET ORIGIN/orders/7
-    log: host: refused GET ORIGIN/orders/7: the tool does not declare GET ORIGIN/orders/7; [plugin.courier] config = { backend_url = "ORIGIN" } would allow it
+    model: REQUEST_REFUSED: the tool does not declare this origin
+    log: host: refused GET ORIGIN/orders/7: the tool does not declare this origin; [plugin.courier] config = { backend_url = "ORIGIN" } would allow it
     "#);
     assert_eq!(listener.connections(), 0);
 
@@ -75,8 +78,8 @@ async fn a_configured_origin_still_needs_its_grant() {
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7"));
     assert_snapshot!(refused(&open, "courier.fetch_configured", job, &url).await, @r#"
-    model: REQUEST_REFUSED: the operator has not granted GET ORIGIN/orders/7
-    log: host: refused GET ORIGIN/orders/7: the operator has not granted GET ORIGIN/orders/7; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
+    model: REQUEST_REFUSED: the operator has not granted this origin
+    log: host: refused GET ORIGIN/orders/7: the operator has not granted this origin; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
     "#);
     assert_eq!(listener.connections(), 0);
 }
@@ -87,8 +90,8 @@ async fn a_method_that_is_not_declared_is_refused_though_it_is_granted() {
     let url = format!("http://{}", listener.address());
     let job = json!({ "method": "PUT", "url": format!("{url}/orders/7") });
     assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @r"
-    model: REQUEST_REFUSED: the tool does not declare PUT ORIGIN/orders/7
-    log: host: refused PUT ORIGIN/orders/7: the tool does not declare PUT ORIGIN/orders/7
+    model: REQUEST_REFUSED: the tool does not declare the method PUT at this origin
+    log: host: refused PUT ORIGIN/orders/7: the tool does not declare the method PUT at this origin
     ");
     assert_eq!(listener.connections(), 0);
 }
@@ -100,12 +103,15 @@ async fn a_path_that_is_not_declared_is_refused_though_it_is_granted() {
     for path in ["/orders", "/orders/", "/orders/7/lines", "/ORDERS/7", "/orders;/7", "/", ""] {
         let reply = open.call("courier.narrow", get(&format!("{url}{path}"))).await;
         let data = body(&reply);
-        assert!(told(&data).starts_with("Forbidden(\"the tool does not declare GET"), "{path}: {data}");
+        assert!(
+            told(&data).starts_with("Forbidden(\"the tool does not declare this path for GET"),
+            "{path}: {data}"
+        );
     }
     let job = get(&format!("{url}/orders/7/lines?id=1"));
     assert_snapshot!(refused(&open, "courier.narrow", job, &url).await, @r"
-    model: REQUEST_REFUSED: the tool does not declare GET ORIGIN/orders/7/lines
-    log: host: refused GET ORIGIN/orders/7/lines: the tool does not declare GET ORIGIN/orders/7/lines
+    model: REQUEST_REFUSED: the tool does not declare this path for GET at this origin
+    log: host: refused GET ORIGIN/orders/7/lines: the tool does not declare this path for GET at this origin
     ");
     assert_eq!(listener.connections(), 0);
 
@@ -121,8 +127,8 @@ async fn an_origin_that_nobody_granted_is_refused_with_the_line_that_would_grant
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7?token=x"));
     assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @r#"
-    model: REQUEST_REFUSED: the operator has not granted GET ORIGIN/orders/7
-    log: host: refused GET ORIGIN/orders/7: the operator has not granted GET ORIGIN/orders/7; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
+    model: REQUEST_REFUSED: the operator has not granted this origin
+    log: host: refused GET ORIGIN/orders/7: the operator has not granted this origin; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
     "#);
     assert_eq!(listener.connections(), 0);
 }
@@ -133,8 +139,8 @@ async fn a_method_that_nobody_granted_is_refused_with_the_line_that_would_grant_
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/orders/7"));
     assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @r#"
-    model: REQUEST_REFUSED: the operator has not granted GET ORIGIN/orders/7
-    log: host: refused GET ORIGIN/orders/7: the operator has not granted GET ORIGIN/orders/7; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
+    model: REQUEST_REFUSED: the operator has not granted the method GET at this origin
+    log: host: refused GET ORIGIN/orders/7: the operator has not granted the method GET at this origin; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/orders/7"] would allow it
     "#);
     assert_eq!(listener.connections(), 0);
 
@@ -153,8 +159,8 @@ async fn a_path_that_nobody_granted_is_refused_with_the_line_that_would_grant_it
     let url = format!("http://{}", listener.address());
     let job = get(&format!("{url}/admin/users"));
     assert_snapshot!(refused(&open, "courier.fetch", job, &url).await, @r#"
-    model: REQUEST_REFUSED: the operator has not granted GET ORIGIN/admin/users
-    log: host: refused GET ORIGIN/admin/users: the operator has not granted GET ORIGIN/admin/users; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/admin/users"] would allow it
+    model: REQUEST_REFUSED: the operator has not granted this path for GET at this origin
+    log: host: refused GET ORIGIN/admin/users: the operator has not granted this path for GET at this origin; [[plugin.courier.http]] origin = "ORIGIN", methods = ["GET"], paths = ["/admin/users"] would allow it
     "#);
     assert_eq!(listener.connections(), 0);
 

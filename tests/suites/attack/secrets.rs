@@ -157,6 +157,45 @@ async fn credentials_that_come_back_are_masked_as_the_backend_wrote_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_secret_of_several_lines_is_masked_line_by_line_wherever_a_guest_prints_it() {
+    const LINES: [&str; 2] =
+        ["MC4CAQAwBQYDK2VwBCIEIJ1hsZ3vU4m9Xc0aQ5tYb7Rw", "pL2kE8fGd6NjW3oVzHsTqA1yCxMuBi0J"];
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", LINES.join("\n"));
+    let backend = Backend::start().await;
+    let world = keeper(TOKEN, &backend.url, &[&backend.url]).with_variable("B", &key);
+    let open = open_world(world).await;
+    let url = format!("{}/echo", backend.url);
+    for place in ["output", "message", "details", "log", "log_fields", "stdout", "stderr", "trap"] {
+        for bare in [false, true] {
+            let input =
+                json!({ "name": "body_token", "url": url, "to": place, "bare": bare, "in_body": true });
+            let left = left_of(LINES[0], &open, "keeper.leak", input).await;
+            assert!(!left.contains(LINES[1]), "{place}: {left}");
+            assert!(left.contains("[secret body_token]"), "{place}: {left}");
+        }
+    }
+    let sent = backend.requests().pop().unwrap();
+    assert_eq!(sent.body, format!("before {key} after").into_bytes(), "the backend got it");
+    nowhere_on_disk(open, &LINES.map(str::to_owned)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_in_a_url_is_masked_in_whichever_digits_it_is_escaped() {
+    let token = "k/Y+2:long?enough~and=more";
+    let escaped = "k%2fY%2B2%3along%3Fenough~and%3dmore";
+    let backend = Backend::start().await;
+    let open = open_keeper(token, &backend).await;
+    let url = format!("{}/echo?token={escaped}&end=%2f", backend.url);
+    for place in ["output", "message", "log", "stdout"] {
+        let input = json!({ "name": "token", "url": url, "to": place });
+        let left = left_of(token, &open, "keeper.leak", input).await;
+        assert!(!left.contains("enough"), "{place}: {left}");
+        assert!(left.contains("token=[secret token]&end=%2f"), "{place}: what is none stays: {left}");
+    }
+    assert!(backend.requests().pop().unwrap().target.contains(escaped), "it was sent so");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_short_secret_is_masked_where_it_stands_alone_and_words_that_hold_it_are_left() {
     let backend = Backend::start().await;
     let open = open_keeper("cat", &backend).await;
@@ -311,9 +350,10 @@ async fn a_signature_is_made_without_the_key_being_seen() {
         open.data("keeper.sign", sign("sha256")).await["text"],
         "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
     );
-    let long = open.data("keeper.sign", sign("sha512")).await;
+    let reply = open.call("keeper.sign", sign("sha512")).await;
+    assert_eq!(open.log(&reply).await, "host: signed once with the secret `token`\n");
     assert!(
-        long["text"]
+        body(&reply)["text"]
             .as_str()
             .unwrap()
             .starts_with("164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7")

@@ -240,7 +240,8 @@ async fn a_keyed_request_that_differs_from_the_open_one_is_not_sent() {
         "duration_ms": "COUNTED",
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
-        "effects": 1,
+        "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }

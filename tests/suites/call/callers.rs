@@ -44,7 +44,7 @@ async fn each_caller_sees_the_tools_of_its_patterns_and_its_risk() {
     let (_scene, host) = office("").await;
     let mut lines = Vec::new();
     for caller in ["local", "nobody", "clerk", "reader", "mailer", "blind"] {
-        let tools = host.tools(&CallerName(caller.to_owned())).unwrap();
+        let tools = host.tools(&CallerName(caller.to_owned()), None).unwrap();
         let names: Vec<_> = tools.iter().map(|tool| tool.name.to_string()).collect();
         lines.push(format!("{caller}: {names:?}"));
     }
@@ -56,7 +56,7 @@ async fn each_caller_sees_the_tools_of_its_patterns_and_its_risk() {
     mailer: ["desk.send_mail", "echo.echo", "echo.echo_write"]
     blind: []
     "#);
-    let stranger = host.tools(&CallerName("stranger".to_owned())).unwrap_err();
+    let stranger = host.tools(&CallerName("stranger".to_owned()), None).unwrap_err();
     assert_eq!(stranger.code, "PERMISSION_DENIED");
 }
 
@@ -77,7 +77,7 @@ async fn what_a_caller_does_not_see_is_not_there_when_it_calls() {
         assert_eq!(code(&refused), "UNKNOWN_TOOL", "{caller} {tool}");
     }
     assert_eq!(scene.backend.counts().connections, 0);
-    assert!(host.runs(10).unwrap().is_empty());
+    assert!(host.runs(None, 10).unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,6 +135,7 @@ async fn the_closest_names_are_those_that_the_caller_may_see() {
         "fuel": 0,
         "memory_bytes": 0,
         "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -175,6 +176,7 @@ async fn a_missing_permission_is_named_before_the_input_is_looked_at() {
         "fuel": 0,
         "memory_bytes": 0,
         "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -221,14 +223,15 @@ async fn what_is_hard_to_put_right_needs_a_person_unless_the_operator_says_other
         "fuel": 0,
         "memory_bytes": 0,
         "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
     }
     "#);
-    assert!(host.runs(10).unwrap().is_empty());
+    assert!(host.runs(None, 10).unwrap().is_empty());
     assert_eq!(scene.mails(), 0);
-    let shown = host.tools(&CallerName("local".to_owned())).unwrap();
+    let shown = host.tools(&CallerName("local".to_owned()), None).unwrap();
     let asks: Vec<_> = shown.iter().filter(|tool| tool.confirm).map(|tool| tool.name.tool.as_str()).collect();
     assert_eq!(asks, ["send_mail"]);
 }

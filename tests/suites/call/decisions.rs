@@ -66,6 +66,7 @@ async fn happened_without_data_is_an_empty_result() {
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
         "effects": 1,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -123,6 +124,7 @@ async fn did_not_lets_the_key_do_it_now() {
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
         "effects": 1,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -285,7 +287,7 @@ async fn a_run_that_is_under_way_cannot_be_decided_here_or_elsewhere() {
     let release = hold(&scene.backend, "/mails", Moment::AfterWork, 1);
     let call = spawn(&host, keyed("courier.post_once", &scene.mail("a"), "k"));
     scene.backend.wait_until(|counts| counts.mails.len() == 1);
-    let run = host.runs(1).unwrap()[0].run.to_string();
+    let run = host.runs(None, 1).unwrap()[0].run.to_string();
     for deciding in [&host, &elsewhere] {
         let failure = deciding.decide(&run, Decision::DidNot, "ada").await.unwrap_err();
         assert_eq!(failure.code, "INVALID_INPUT");

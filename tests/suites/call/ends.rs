@@ -45,6 +45,7 @@ async fn the_ends_in_full() {
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
         "effects": 1,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -80,6 +81,7 @@ async fn the_ends_in_full() {
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
         "effects": 1,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -115,6 +117,7 @@ async fn the_ends_in_full() {
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
         "effects": 1,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -144,6 +147,7 @@ async fn the_ends_in_full() {
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
         "effects": 1,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }

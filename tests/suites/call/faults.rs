@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use airlock::host::{Host, Seams};
+use airlock::host::Host;
 use airlock_tests::backend::{Fault, Moment};
-use airlock_tests::world::keyed;
+use airlock_tests::world::{self, keyed};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -38,8 +38,7 @@ impl Bench {
     async fn on(scene: Scene) -> Self {
         let mut config = scene.world.config();
         config.limits.read = IMPATIENCE;
-        let seams = Seams::system(&config).unwrap();
-        let impatient = Host::with(config, seams).await.unwrap();
+        let impatient = world::open(config).await.unwrap();
         let host = scene.open().await;
         Self { scene, impatient, host }
     }

@@ -70,7 +70,7 @@ async fn every_fault_is_told_at_once_in_words() {
       /name: must have at least 1 character and has 0
     "#);
     assert_eq!(scene.backend.counts().connections, 0);
-    assert!(host.runs(10).unwrap().is_empty());
+    assert!(host.runs(None, 10).unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,6 +101,7 @@ async fn a_refusal_in_full() {
         "fuel": 0,
         "memory_bytes": 0,
         "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -118,7 +119,7 @@ async fn fields_that_nobody_knows_are_left_out_and_named() {
     assert_eq!(reply.meta.dropped, ["/colour", "/a~1b"]);
     let sent: Value = serde_json::from_slice(&scene.backend.requests()[0].body).unwrap();
     assert_eq!(sent, json!({ "order_id": "A-1001", "subject": "s", "body": "b", "priority": "normal" }));
-    assert_eq!(record(&host, &reply).input, input.to_string(), "the run keeps what was received");
+    assert_eq!(record(&host, &reply).input, Some(input.to_string()), "the run keeps what was received");
     let none = json!({ "order_id": "A-1001", "subject": "s", "body": "b" });
     assert!(host.call(request("desk.create_ticket", &none)).await.meta.dropped.is_empty());
 }
@@ -209,11 +210,11 @@ async fn text_that_is_no_clean_json_is_refused_with_the_place() {
     {"text":NaN}
       the input is no JSON: expected value at line 1 column 9
     {"text":"a","x":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
-      the input is nested 65 deep and may be 64
+      the input is nested 65 deep and may be 64; it goes too deep at byte 80
     {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
       the input has 1048587 bytes and may have 1048576
     "#);
-    assert!(host.runs(10).unwrap().is_empty());
+    assert!(host.runs(None, 10).unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -245,7 +246,7 @@ async fn the_limits_of_input_are_configured() {
     {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
       the input has 101 bytes and may have 100
     {"text":[[[1]]]}
-      the input is nested 4 deep and may be 3
+      the input is nested 4 deep and may be 3; it goes too deep at byte 11
     "#);
 }
 

@@ -69,7 +69,7 @@ async fn the_same_key_with_other_input_or_another_tool_is_refused_and_nothing_ru
         assert_eq!(code(&refused), "KEY_REUSED", "{tool} {input}");
     }
     assert_eq!(scene.backend.counts(), before);
-    assert_eq!(host.runs(10).unwrap().len(), 1);
+    assert_eq!(host.runs(None, 10).unwrap().len(), 1);
     let refused = host.call(keyed("courier.post_once", &scene.mail("b"), "k1")).await;
     let run = first.meta.run.unwrap().to_string();
     assert_snapshot!(scene.shown(&refused).replace(&run, "FIRST"), @r#"
@@ -93,6 +93,7 @@ async fn the_same_key_with_other_input_or_another_tool_is_refused_and_nothing_ru
         "fuel": 0,
         "memory_bytes": 0,
         "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -137,7 +138,7 @@ async fn what_cannot_be_a_key_is_refused_and_nothing_runs() {
     INVALID_KEY a key has 1 to 255 visible ASCII characters and no spaces; this one has 256 characters
     ");
     assert_eq!(scene.backend.counts().connections, 0);
-    assert!(host.runs(10).unwrap().is_empty());
+    assert!(host.runs(None, 10).unwrap().is_empty());
     let longest = host.call(keyed("courier.post_once", &scene.mail("a"), &"~".repeat(255))).await;
     assert!(longest.ok());
 }
@@ -174,7 +175,7 @@ async fn a_refusal_before_the_run_exists_leaves_no_key() {
         let key = format!("k-{refusal}");
         let refused = host.call(as_caller("bot", keyed(tool, &input, &key))).await;
         assert_eq!((code(&refused).as_str(), refused.meta.run), (refusal, None));
-        assert!(!host.runs(10).unwrap().iter().any(|run| run.code.is_some()), "{refusal} left a run");
+        assert!(!host.runs(None, 10).unwrap().iter().any(|run| run.code.is_some()), "{refusal} left a run");
         let order = keyed("desk.find_order", &json!({ "order_id": "A-1001" }), &key);
         let free = host.call(as_caller("bot", order)).await;
         assert!(free.ok() && !free.meta.replayed, "{refusal} left its key: {}", code(&free));

@@ -74,6 +74,7 @@ async fn a_key_that_must_not_repeat_is_refused_for_a_week_more() {
         "fuel": 0,
         "memory_bytes": 0,
         "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -115,7 +116,7 @@ async fn a_key_never_lapses_while_its_run_waits_for_a_person() {
     let first = host.call(keyed("courier.post_once", &mail, "k")).await;
     assert_eq!(code(&first), "OUTCOME_UNKNOWN");
     clock.forward(400 * DAY);
-    assert_eq!(store.sweep(clock.now(), 100).await, Ok(0));
+    assert_eq!(store.sweep(clock.now(), Duration::MAX, 100).await, Ok(0));
     assert_stored(&first, &host.call(keyed("courier.post_once", &mail, "k")).await);
     assert_eq!(code(&host.call(keyed("courier.post_once", &scene.mail("b"), "k")).await), "KEY_REUSED");
 
@@ -154,15 +155,15 @@ async fn keys_whose_time_is_over_are_removed_and_no_others() {
     }
     let mail = scene.mail("a");
     assert!(host.call(keyed("courier.post_once", &mail, "once")).await.ok());
-    assert_eq!(store.sweep(NOON.plus(DAY), 100).await, Ok(0));
+    assert_eq!(store.sweep(NOON.plus(DAY), Duration::MAX, 100).await, Ok(0));
     let day_after = NOON.plus(DAY + MOMENT);
-    assert_eq!(store.sweep(day_after, 2).await, Ok(2), "no more at a time than was asked for");
-    assert_eq!(store.sweep(day_after, 100).await, Ok(1));
+    assert_eq!(store.sweep(day_after, Duration::MAX, 2).await, Ok(2), "no more at a time than was asked for");
+    assert_eq!(store.sweep(day_after, Duration::MAX, 100).await, Ok(1));
     clock.forward(DAY + MOMENT);
     assert_eq!(code(&host.call(keyed("courier.post_once", &mail, "once")).await), "KEY_EXPIRED");
-    assert_eq!(store.sweep(NOON.plus(8 * DAY), 100).await, Ok(0));
-    assert_eq!(store.sweep(NOON.plus(8 * DAY + MOMENT), 100).await, Ok(1));
-    assert_eq!(host.runs(10).unwrap().len(), 4, "runs stay when their keys go");
+    assert_eq!(store.sweep(NOON.plus(8 * DAY), Duration::MAX, 100).await, Ok(0));
+    assert_eq!(store.sweep(NOON.plus(8 * DAY + MOMENT), Duration::MAX, 100).await, Ok(1));
+    assert_eq!(host.runs(None, 10).unwrap().len(), 4, "runs stay when their keys go");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,13 +84,14 @@ async fn who_is_told_to_come_back_is_told_when_and_leaves_nothing_behind() {
         "fuel": 0,
         "memory_bytes": 0,
         "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
     }
     "#);
     assert!(body(&refused)["retry_after_ms"].as_u64().unwrap() > 0);
-    assert_eq!(host.runs(10).unwrap().len(), 2);
+    assert_eq!(host.runs(None, 10).unwrap().len(), 2);
     drop(release);
     for call in held {
         assert!(call.await.unwrap().ok());

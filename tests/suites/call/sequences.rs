@@ -69,6 +69,7 @@ async fn a_tool_that_gives_up_after_three_effects_is_partly_done_and_they_are_li
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
         "effects": 4,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -147,6 +148,7 @@ async fn an_unknown_end_lists_what_is_open() {
         "fuel": "COUNTED",
         "memory_bytes": "COUNTED",
         "effects": 4,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }

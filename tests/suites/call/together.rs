@@ -71,7 +71,7 @@ async fn twenty_five_requests_in_one_process_are_one_execution_with_one_result()
         texts.insert(text(&reply).to_owned());
     }
     assert_eq!((texts.len(), carried_out, scene.mails()), (1, 1, 1));
-    assert_eq!(host.runs(10).unwrap().len(), 1);
+    assert_eq!(host.runs(None, 10).unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,7 +160,7 @@ async fn a_reading_call_that_loses_its_key_gives_the_stored_result_and_not_its_o
     assert!(body(&second)["body"].as_str().unwrap().contains("\"value\":2"), "{}", text(&second));
     assert!(!second.meta.replayed);
     assert_stored(&second, &first);
-    let reads = host.runs(10).unwrap().into_iter().filter(|run| run.tool.tool == "fetch").count();
+    let reads = host.runs(None, 10).unwrap().into_iter().filter(|run| run.tool.tool == "fetch").count();
     assert_eq!(reads, 1);
 }
 
@@ -201,6 +201,7 @@ async fn beyond_the_waiting_limit_the_answer_is_still_running_and_the_result_com
         "fuel": 0,
         "memory_bytes": 0,
         "effects": 0,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": "TRACE"
       }
@@ -273,10 +274,10 @@ async fn a_call_whose_run_was_taken_from_it_is_not_made_again() {
     let call = spawn(&host, request("courier.post_once", &scene.mail("a")));
     scene.backend.wait_until(|counts| counts.of("POST /mails").requests == 1);
     let thief = SqliteStore::open(&scene.world.state(), ProcessId([9; 16]), Durability::Full).unwrap();
-    let lease = thief.run(host.runs(1).unwrap()[0].run).unwrap().unwrap().lease;
+    let lease = thief.run(host.runs(None, 1).unwrap()[0].run).unwrap().unwrap().lease;
     let take = Take { lease, event: Event::Adopted, owner: thief.process(), at: NOON, attempt: None };
     assert!(thief.take(take).await.unwrap().is_some());
     drop(release);
     assert_eq!(code(&call.await.unwrap()), "OUTCOME_UNKNOWN");
-    assert_eq!((scene.mails(), host.runs(9).unwrap().len()), (1, 1));
+    assert_eq!((scene.mails(), host.runs(None, 9).unwrap().len()), (1, 1));
 }

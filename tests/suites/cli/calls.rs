@@ -1,5 +1,7 @@
 //! Tools and calls: what is shown, asked, answered and refused.
 
+use std::fs;
+
 use airlock_tests::backend::Count;
 use airlock_tests::guests;
 use insta::assert_snapshot;
@@ -43,7 +45,7 @@ fn tools_are_listed_with_what_they_risk_and_who_is_asked() {
 #[test]
 fn a_tool_is_shown_with_its_needs_and_its_schemas() {
     let (place, _desk) = Place::with_desk("");
-    assert_snapshot!(place.airlock(&["tools", "desk.find_order"]), @r#"
+    assert_snapshot!(place.airlock(&["tools", "desk.find_order"]), @"
     exit 0
     -- out
     desk.find_order: Find an order
@@ -56,76 +58,26 @@ fn a_tool_is_shown_with_its_needs_and_its_schemas() {
     cleanup      nothing is left behind
     asks         nobody
     permissions  order:read
-    needs
-      - config: desk_url
-      - secret: desk_token, sent to the origin in config desk_url
-      - http: GET the origin in config desk_url, /orders /orders/* (reads)
+    time         30s an attempt, by [limits] attempt
 
-    input
-    {
-      "type": "object",
-      "properties": {
-        "name": {
-          "type": [
-            "string",
-            "null"
-          ],
-          "description": "The customer's name, or a part of it.",
-          "minLength": 1
-        },
-        "order_id": {
-          "type": [
-            "string",
-            "null"
-          ],
-          "description": "The order's number; where it is given, the name is not looked at.",
-          "pattern": "^[A-Za-z0-9-]+$",
-          "x-message": "an order's number is made of letters, digits and hyphens: A-1003"
-        }
-      },
-      "x-message": "give the order's number or the customer's name",
-      "minProperties": 1,
-      "additionalProperties": false
-    }
+    DECLARED                                                            GRANTED
+    config: desk_url                                                    yes: http://desk.test:12345
+    secret: desk_token, sent to the origin in config desk_url           yes: desk_token
+    http: GET the origin in config desk_url, /orders /orders/* (reads)  yes: http://desk.test:12345
 
-    output
-    {
-      "type": "object",
-      "properties": {
-        "order_id": {
-          "type": "string"
-        },
-        "name": {
-          "type": "string",
-          "description": "Who ordered."
-        },
-        "city": {
-          "type": "string"
-        },
-        "status": {
-          "type": "string",
-          "description": "`paid`, `shipped`, `delivered`, `returned`."
-        },
-        "total": {
-          "type": "string",
-          "description": "In the currency's main unit, with its decimals."
-        },
-        "currency": {
-          "type": "string",
-          "description": "ISO 4217."
-        }
-      },
-      "required": [
-        "order_id",
-        "name",
-        "city",
-        "status",
-        "total",
-        "currency"
-      ]
-    }
+    INPUT     TYPE    REQUIRED  MEANING
+    name      string  no        The customer's name, or a part of it; letters, at least 1
+    order_id  string  no        The order's number; where it is given, the name is not looked at; matches ^[A-Za-z0-9-]+$
+
+    OUTPUT    TYPE    REQUIRED  MEANING
+    order_id  string  yes
+    name      string  yes       Who ordered
+    city      string  yes
+    status    string  yes       `paid`, `shipped`, `delivered`, `returned`
+    total     string  yes       In the currency's main unit, with its decimals
+    currency  string  yes       ISO 4217
     -- err
-    "#);
+    ");
 }
 
 #[test]
@@ -215,6 +167,7 @@ fn an_answer_is_indented_for_people_and_one_document_for_programs() {
         "fuel": null,
         "memory_bytes": null,
         "effects": 1,
+        "cost_micros": 0,
         "replayed": false,
         "trace_id": null
       }
@@ -342,7 +295,7 @@ fn what_needs_a_person_is_not_done_and_the_line_that_lets_it_run_is_told() {
     -- out
     -- err
     error[NEEDS_PERSON]: a person must say yes to desk.send_mail, and nobody can be asked here
-    hint: where nobody needs to be asked: `confirm = "none"` under [tools."desk.send_mail"] of airlock.toml
+    hint: where nobody needs to be asked: `confirm = "none"` under [tools."desk.send_mail"] of airlock.toml; where one caller need not ask: `confirm = { "desk.send_mail" = "none" }` under [callers.NAME]
     "#);
     assert!(desk.counts().mails.is_empty());
     let (place, desk) = Place::with_desk("[tools.\"desk.send_mail\"]\nconfirm = \"none\"\n");
@@ -377,11 +330,84 @@ fn a_request_that_is_not_granted_stays_inside_and_the_run_says_what_would_allow_
     exit 1
     -- out
     -- err
-    error[REQUEST_REFUSED]: the operator has not granted POST http://desk.test:12345/tickets
+    error[REQUEST_REFUSED]: the operator has not granted this path for POST at this origin
     hint: `airlock runs 0100000000000000000000RUN1` shows the log
     "#);
     let shown = place.airlock(&["runs", &place.latest()]);
     let line = shown.out.lines().find(|line| line.contains("host: refused")).unwrap_or_default();
-    assert_snapshot!(line, @r#"   | host: refused POST http://desk.test:12345/tickets: the operator has not granted POST http://desk.test:12345/tickets; [[plugin.desk.http]] origin = "http://desk.test:12345", methods = ["POST"], paths = ["/tickets"] would allow it"#);
+    assert_snapshot!(line, @r#"   | host: refused POST http://desk.test:12345/tickets: the operator has not granted this path for POST at this origin; [[plugin.desk.http]] origin = "http://desk.test:12345", methods = ["POST"], paths = ["/tickets"] would allow it"#);
     assert_eq!(desk.counts().under("POST"), Count::default());
+}
+
+#[test]
+fn files_go_with_a_call_and_what_comes_back_is_saved_over_nothing() {
+    let place = Place::with_config("");
+    place.with_plugin(guests::DISCREET);
+    fs::write(place.path().join("notes"), "mine").unwrap();
+    fs::create_dir(place.path().join("out")).unwrap();
+    fs::write(place.path().join("out/notes"), "taken").unwrap();
+    let input = r#"{"names":["../../up.txt"],"bytes":2}"#;
+    let call = ["call", "discreet.give_back", input, "--attach", "notes:text/plain", "--out", "out"];
+    assert_snapshot!(place.airlock(&call), @r#"
+    exit 0
+    -- out
+    {
+      "came": [
+        "notes text/plain 4"
+      ]
+    }
+    -- err
+    attachment: notes, text/plain, 4 bytes
+    attachment: up.txt, text/plain, 2 bytes
+    saved out/notes-2
+    saved out/up.txt
+    "#);
+    let read = |name: &str| fs::read_to_string(place.path().join("out").join(name)).unwrap();
+    assert_eq!([read("notes"), read("notes-2"), read("up.txt")], ["taken", "mine", "xx"]);
+    assert_snapshot!(place.airlock(&["call", "discreet.give_back", "{}", "--attach", "nowhere.txt"]), @"
+    exit 2
+    -- out
+    -- err
+    error[INVALID_USAGE]: nowhere.txt cannot be attached: No such file or directory (os error 2)
+    ");
+    fs::write(place.path().join("airlock.toml"), "[limits]\nattachments = \"3 B\"\n").unwrap();
+    let refused = place.airlock(&["call", "discreet.give_back", "{}", "--attach", "notes"]);
+    assert!(
+        refused.err.contains("the attachments have 4 bytes and may have 3 ([limits] attachments)"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_long_result_is_cut_and_the_whole_is_printed_when_it_is_asked_for() {
+    let place = Place::with_config("[limits]\nreply = \"2 KiB\"\n");
+    place.with_plugin(guests::GREEDY);
+    let called = place.airlock(&["call", "greedy.long_list", r#"{"items":1000}"#, "--key", "k"]);
+    let run = place.latest();
+    assert_snapshot!(called.err.replace(&run, "RUN"), @"
+    note: the result is cut; the whole has 3903 bytes; 464 more items at /items
+    hint: `airlock runs RUN --output` prints the whole
+    ");
+    let whole = place.airlock(&["runs", &run, "--output", "--json"]).document();
+    assert_eq!(whole["data"]["items"], (0..1000).collect::<Value>());
+    let shown = place.airlock(&["runs", &run]);
+    assert!(
+        shown.out.contains("`airlock runs RUN --output` prints the whole".replace("RUN", &run).as_str()),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_run_shows_what_is_private_when_a_person_asks() {
+    let place = Place::with_config("");
+    place.with_plugin(guests::DISCREET);
+    place.airlock(&["call", "discreet.customer", r#"{"email":"li@example.com","pin":"1234"}"#, "--key", "k"]);
+    let run = place.latest();
+    let usual = place.airlock(&["runs", &run]);
+    let private = place.airlock(&["runs", &run, "--private"]);
+    assert!(!usual.out.contains("li@example.com") && usual.out.contains("[private "), "{usual}");
+    assert!(private.out.contains("asked for li@example.com with [hidden]"), "{private}");
+    assert!(!private.out.contains("1234"), "{private}");
+    let output = place.airlock(&["runs", &run, "--output"]);
+    assert!(!output.out.contains("li@example.com") && !output.out.contains("tok-"), "{output}");
 }

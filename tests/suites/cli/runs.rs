@@ -138,3 +138,60 @@ fn a_run_that_is_not_there_or_not_the_only_one_is_told_so() {
     error[INVALID_INPUT]: several runs begin so; give more of the id: 0100000000000000000000RUN1, 0100000000000000000000RUN2
     "#);
 }
+
+#[test]
+fn who_only_reads_or_decides_needs_no_secret() {
+    let (place, desk) = Place::with_desk(UNASKED);
+    lose_answer(&desk, "POST /mails", Moment::BeforeWork);
+    let call = ["call", "desk.send_mail", MAIL, "--key", "m1"];
+    assert_eq!(place.airlock(&call).exit, Some(1));
+    let run = place.latest();
+    let without = |arguments: &[&str]| place.ran(place.command(arguments).env_remove("DESK_TOKEN"));
+    for arguments in [&["runs"][..], &["runs", &run], &["explain", "INTERRUPTED"]] {
+        assert_eq!(without(arguments).exit, Some(0), "{}", without(arguments));
+    }
+    let again: &[&str] = &["decide", &run, "again"];
+    for arguments in [&call[..], &["tools"], again] {
+        let ran = without(arguments);
+        assert_eq!(ran.exit, Some(2), "{ran}");
+        assert!(ran.err.contains("the secret `desk_token` is missing"), "{ran}");
+    }
+    assert_eq!(without(&["decide", &run, "did-not"]).exit, Some(0));
+    assert_eq!(place.airlock(&call).exit, Some(0));
+    assert_eq!(desk.counts().of("POST /mails").works, 1);
+}
+
+#[test]
+fn the_limit_is_of_the_runs_that_are_shown() {
+    let (place, desk) = Place::with_desk(UNASKED);
+    lose_answer(&desk, "POST /mails", Moment::AfterWork);
+    place.airlock(&["call", "desk.send_mail", MAIL, "--key", "m1"]);
+    let waits = place.latest();
+    for _ in 0..2 {
+        place.airlock(&["call", "desk.find_order", r#"{"name":"Okafor"}"#]);
+    }
+    let document = place.airlock(&["runs", "--state", "suspended", "--limit", "1", "--json"]).document();
+    assert_eq!(document["data"]["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(document["data"]["runs"][0]["run"], waits);
+    let document = place.airlock(&["runs", "--state", "completed", "--limit", "1", "--json"]).document();
+    assert_eq!(document["data"]["runs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_a_run_cost_is_shown_with_what_for() {
+    let place = Place::with_config("");
+    place.with_plugin(airlock_tests::guests::NOTEBOOK);
+    let lines = r#"{"lines":["spend 1500000 tea","spend 42 a\u001b[2Jir"]}"#;
+    let called = place.airlock(&["call", "notebook.bare", lines, "--json"]).document();
+    assert_eq!(called["meta"]["cost_micros"], 1_500_042);
+    let shown = place.airlock(&["runs", &place.latest()]).told();
+    let costs = shown.split("costs").nth(1).unwrap().split("\nevents").next().unwrap();
+    assert_snapshot!(costs, @r"
+    , 1.500042 in all
+    ATTEMPT  BY    WHAT          COST
+    1        tool  a\u{1b}[2Jir  0.000042
+    1        tool  tea           1.500000
+    ");
+    let document = place.airlock(&["runs", &place.latest(), "--json"]).document();
+    assert_eq!(document["data"]["journal"]["costs"][1]["micros"], 1_500_000);
+}

@@ -21,13 +21,13 @@ fn a_database_of_a_later_version_is_left_as_it_is() {
     let place = place();
     let file = place.path().join(".airlock/airlock.db");
     Connection::open(&file).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    assert_snapshot!(place.airlock(&["runs"]), @r#"
+    assert_snapshot!(place.airlock(&["runs"]), @"
     exit 3
     -- out
     -- err
-    error[STORE_UNAVAILABLE]: the database has version 99 and this program knows 1: .airlock/airlock.db
+    error[STORE_UNAVAILABLE]: the database has version 99 and this program knows 6: .airlock/airlock.db
     hint: run the version of airlock that wrote it, or a later one
-    "#);
+    ");
     let document = place.airlock(&["call", "x.y", "--json"]).document();
     assert_eq!((&document["ok"], &document["error"]["code"]), (&json!(false), &json!("STORE_UNAVAILABLE")));
     let version = Connection::open(&file).unwrap().pragma_query_value(None, "user_version", |row| row.get(0));
@@ -61,4 +61,16 @@ fn a_state_folder_that_cannot_be_made_is_named() {
     error[STORE_UNAVAILABLE]: the state folder cannot be used (Not a directory (os error 20)): notes.txt/state
     hint: choose a folder that can be made and written with `state` in airlock.toml
     "#);
+}
+
+#[test]
+fn a_sandbox_that_cannot_be_set_up_is_the_hosts_fault_and_not_the_stores() {
+    let place = place();
+    let mut narrow = std::process::Command::new("sh");
+    // Less than the sandbox sets aside for the memory of guests.
+    narrow.args(["-c", "ulimit -v 4000000; exec \"$0\" \"$@\"", super::AIRLOCK, "runs", "--json"]);
+    let ran = place.ran(narrow.current_dir(place.path()).env_clear().env("HOME", place.path()));
+    let error = &ran.document()["error"];
+    assert_eq!((ran.exit, &error["code"], &error["kind"]), (Some(3), &json!("INTERNAL"), &json!("internal")));
+    assert_eq!(error["details"]["hint"], "look at the limits of memory and threads of this process");
 }

@@ -55,6 +55,23 @@ fn what_a_guest_says_comes_without_control_characters() {
 }
 
 #[test]
+fn what_is_said_beside_a_result_comes_without_control_characters() {
+    let place = Place::with_config("[limits]\nreply = \"2 KiB\"\n");
+    place.with_plugin(guests::DISCREET);
+    let names = json!({ "names": [format!("{NASTY}.txt")], "bytes": 1 }).to_string();
+    for more in [&["--out", "out"][..], &["--json"], &["--json", "--out", "out"]] {
+        let ran = place.airlock(&[&["call", "discreet.give_back", &names], more].concat());
+        assert!(ran.exit == Some(0) && is_plain(&ran.out) && is_plain(&ran.err), "{:?}", ran.to_string());
+    }
+    let long = json!({ "names": [], "media_type": NASTY.repeat(1000) }).to_string();
+    place.airlock(&["call", "discreet.give_back", &long]);
+    for more in [&[][..], &["--output"], &["--private"], &["--json"]] {
+        let ran = place.airlock(&[&["runs", &place.latest()], more].concat());
+        assert!(is_plain(&ran.out) && is_plain(&ran.err), "{:?}", ran.to_string());
+    }
+}
+
+#[test]
 fn colours_are_for_terminals() {
     let place = Place::with_config("");
     let coloured = |variable: &str| {

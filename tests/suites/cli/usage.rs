@@ -1,9 +1,11 @@
 //! Help, the first steps, faults of the configuration, and what cannot be understood.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::process::Stdio;
 
 use airlock::host::Config;
+use airlock_tests::skip::skip;
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -11,7 +13,7 @@ use super::Place;
 
 #[test]
 fn help_names_every_command() {
-    assert_snapshot!(Place::new().airlock(&["--help"]), @r#"
+    assert_snapshot!(Place::new().airlock(&["--help"]), @"
     exit 0
     -- out
     Runs the tools that AI agents call: each in a sandbox, once, and with a record of what was done
@@ -19,13 +21,21 @@ fn help_names_every_command() {
     Usage: airlock [OPTIONS] <COMMAND>
 
     Commands:
-      init     Write a commented airlock.toml and a folder for plugins
-      tools    List the tools, or show one in full
-      call     Call a tool
-      runs     List the latest runs, or show one in full
-      decide   Settle a run of which nobody knows whether it happened
-      explain  Say what a code means and what to do about it
-      help     Print this message or the help of the given subcommand(s)
+      init         Write a commented airlock.toml and a folder for plugins
+      tools        List the tools, or show one in full
+      call         Call a tool
+      runs         List the latest runs, or show one in full
+      decide       Settle a run of which nobody knows whether it happened
+      mcp          Serve an MCP client over standard input and output
+      setup        Print the lines by which an MCP client starts this host
+      trust        Accept a plugin that changed, or list those that wait for it
+      new          Begin a plugin in Rust: a folder that builds
+      build        Build a plugin, put it into the folder of plugins, and accept it there
+      check        Say what a component declares, imports and would be granted
+      doctor       Say whether everything here is as it should be, and what would mend it
+      explain      Say what a code means and what to do about it
+      completions  Print what a shell needs to complete this command
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
           --config <FILE>  The configuration; else ./airlock.toml, else the one in your configuration
@@ -37,12 +47,12 @@ fn help_names_every_command() {
     Exit: 0 done, 1 the answer is `ok: false`, 2 usage or configuration, 3 the host or its store is at
     fault
     -- err
-    "#);
+    ");
 }
 
 #[test]
 fn help_of_a_command_names_what_it_takes() {
-    assert_snapshot!(Place::new().airlock(&["call", "--help"]), @r#"
+    assert_snapshot!(Place::new().airlock(&["call", "--help"]), @"
     exit 0
     -- out
     Call a tool
@@ -55,15 +65,20 @@ fn help_of_a_command_names_what_it_takes() {
                {}
 
     Options:
-          --config <FILE>  The configuration; else ./airlock.toml, else the one in your configuration
-                           folder
-          --key <KEY>      One key for one action: the same call with the same key is done once
-          --as <CALLER>    The caller to act as: one under [callers] of the configuration [default:
-                           local]
-          --json           Give one JSON document on standard output, also for errors
-      -h, --help           Print help
+          --config <FILE>         The configuration; else ./airlock.toml, else the one in your
+                                  configuration folder
+          --key <KEY>             One key for one action: the same call with the same key is done once
+          --attach <FILE[:TYPE]>  A file that goes with the call, with its media type where the ending
+                                  does not tell it: photo:image/png
+          --json                  Give one JSON document on standard output, also for errors
+          --out <FOLDER>          The folder to save in what comes back beside the output
+          --as <CALLER>           The caller to act as: one under [callers] of the configuration
+                                  [default: local]
+          --user <USER>           The user on whose behalf that caller asks
+          --scene <SCENE>         The scene that it asks in: one under [scenes] of the configuration
+      -h, --help                  Print help
     -- err
-    "#);
+    ");
     assert_snapshot!(Place::new().airlock(&["decide", "--help"]), @r#"
     exit 0
     -- out
@@ -168,7 +183,9 @@ fn a_configuration_that_is_not_there_is_told_by_name() {
 fn the_configuration_of_the_user_is_found() {
     let place = Place::new();
     fs::create_dir_all(place.path().join(".config/airlock")).unwrap();
-    fs::write(place.path().join(".config/airlock/airlock.toml"), "limts = 1").unwrap();
+    let file = place.path().join(".config/airlock/airlock.toml");
+    fs::write(&file, "limts = 1").unwrap();
+    fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
     assert_snapshot!(place.airlock(&["runs"]), @r#"
     exit 2
     -- out
@@ -181,6 +198,54 @@ fn the_configuration_of_the_user_is_found() {
       |
       = help: did you mean `limits`?
     "#);
+}
+
+#[test]
+fn a_configuration_that_others_could_have_written_is_not_obeyed() {
+    let place = Place::with_config("plugins = \"mine\"");
+    let set = |mode| {
+        fs::set_permissions(place.path().join("airlock.toml"), Permissions::from_mode(mode)).unwrap();
+    };
+    set(0o664);
+    assert_snapshot!(place.airlock(&["runs"]), @r#"
+    exit 2
+    -- out
+    -- err
+    error: airlock.toml is not obeyed: others than its owner can write it
+     |
+     = note: a file that nobody else can write
+     = help: if you want what is in it: `chmod go-w airlock.toml`
+    "#);
+    // Nor for everybody's hand, nor where it is named.
+    set(0o646);
+    for arguments in [&["runs"][..], &["runs", "--config", "airlock.toml"]] {
+        let ran = place.airlock(arguments);
+        assert_eq!(ran.exit, Some(2));
+        assert!(ran.err.contains("others than its owner can write it"), "{}", ran.err);
+    }
+    assert!(!place.path().join(".airlock").exists(), "nothing was begun");
+    set(0o644);
+    assert_eq!(place.airlock(&["runs"]).exit, Some(0));
+}
+
+#[test]
+fn a_configuration_of_another_user_is_not_obeyed() {
+    let place = Place::with_config("plugins = \"mine\"");
+    if chown(place.path().join("airlock.toml"), Some(54321), None).is_err() {
+        return skip("only root can give a file to another user");
+    }
+    let found = place.airlock(&["runs"]);
+    assert_snapshot!(found, @r#"
+    exit 2
+    -- out
+    -- err
+    error: airlock.toml is not obeyed: it belongs to the user 54321
+     |
+     = note: a file of your own, or of root
+     = help: if you want what is in it: `chown root airlock.toml`
+    "#);
+    let named = place.airlock(&["runs", "--config", "airlock.toml"]);
+    assert_eq!((named.exit, named.err), (Some(2), found.err));
 }
 
 #[test]
@@ -230,34 +295,35 @@ fn a_faulty_configuration_is_told_whole_and_starts_nothing() {
 #[test]
 fn explain_knows_every_code() {
     let place = Place::new();
-    assert_snapshot!(place.airlock(&["explain"]), @r#"
+    assert_snapshot!(place.airlock(&["explain"]), @r"
     exit 0
     -- out
     CODE                   MEANING
     INVALID_INPUT          The input does not satisfy the tool's schema, or is no clean JSON.
     INVALID_KEY            The idempotency key cannot be used.
-    UNKNOWN_TOOL           There is no such tool for this caller. A tool outside a caller's patterns or above its highest risk is not there for it.
+    UNKNOWN_TOOL           There is no such tool for this caller. A tool outside a caller's patterns or its scene, or above its highest risk, is not there for it.
     KEY_REUSED             The key was used before for another tool or another input. Nothing was run.
     KEY_EXPIRED            The key's result is no longer kept, and the tool would do its work a second time. Nothing was run.
     INVALID_CONFIGURATION  The configuration has faults, so nothing was started.
     INVALID_USAGE          The command line cannot be understood, or names something that does not exist.
-    PERMISSION_DENIED      The caller lacks a permission that the tool asks for.
-    NEEDS_PERSON           The tool's risk asks for a person's yes, and nobody can be asked here. Nothing was run.
-    OVERLOADED             Every place is taken and the queue is full. Nothing was run.
+    FAULTS_FOUND           What was examined has faults. Nothing was changed.
+    PERMISSION_DENIED      The caller, or the user that it asks for, lacks a permission that the tool asks for; the caller or its scene is not known; or the tool's plugin changed since it was accepted (`details.suspended` names it), and waits for its operator. Nothing was run.
+    NEEDS_PERSON           The tool's risk, or a rule of the operator's, asks for a person's yes, and nobody can be asked here. Nothing was run.
+    OVERLOADED             Every place is taken and the queue is full, or the sandboxes that run leave no memory for another. Nothing was run.
     STORE_UNAVAILABLE      The host cannot write down what it is about to do, so it does not do it. Nothing was run.
-    INTERRUPTED            The process that ran the call ended before the call did, and nothing was left behind.
+    INTERRUPTED            The process that ran the call ended before the call did, or its caller withdrew it; nothing was left behind.
     OUTCOME_UNKNOWN        The action may have happened and may not; no answer tells.
-    PARTLY_DONE            The call failed after part of its work was done; `details.done` lists it.
-    STILL_RUNNING          The call with this key is still running; it goes on without the caller.
+    PARTLY_DONE            The call failed after part of its work was done; `details.done` lists it. Changes of folders are put back, but for those that somebody else changed since and those of a call that also did something else.
+    STILL_RUNNING          The call is still running; it goes on without the caller.
     TIME_LIMIT             The attempt took longer than it may.
     FUEL_LIMIT             The tool computed more than a call may.
-    MEMORY_LIMIT           The tool asked for more memory than a call may have.
-    OUTPUT_LIMIT           The tool gave more output than a call may.
-    REQUEST_LIMIT          The tool sent more requests than a call may.
+    MEMORY_LIMIT           The tool asked for more memory, or for more of the host's, than a call may have.
+    OUTPUT_LIMIT           The tool gave more output, or larger attachments, than a call may.
+    REQUEST_LIMIT          The tool sent more requests, or changed more files, than a call may.
     INTERNAL               The tool or the host failed inside. The caller gets no more than this; the text is in the log, under the trace id.
     INVALID_OUTPUT         The tool's output is no JSON object, or does not satisfy the schema that the tool declares for it.
     -- err
-    "#);
+    ");
     let ran = place.airlock(&["explain", "--json"]);
     for page in ran.document()["data"]["codes"].as_array().unwrap() {
         assert_eq!(place.airlock(&["explain", page["code"].as_str().unwrap()]).exit, Some(0));
@@ -307,13 +373,13 @@ fn a_command_line_that_cannot_be_understood_ends_with_2() {
 #[test]
 fn a_caller_that_is_not_configured_is_no_caller() {
     let place = Place::with_config("[callers.support]\n");
-    assert_snapshot!(place.airlock(&["call", "desk.find_order", "--as", "suport"]), @r#"
+    assert_snapshot!(place.airlock(&["call", "desk.find_order", "--as", "suport"]), @"
     exit 2
     -- out
     -- err
     error[INVALID_USAGE]: there is no caller suport
-    hint: did you mean support?
-    "#);
+    hint: did you mean support? else define it in airlock.toml: [callers.suport]
+    ");
 }
 
 #[test]

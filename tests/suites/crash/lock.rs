@@ -111,7 +111,7 @@ const AT_ONCE: &str = "[limits]\nwait = \"1ms\"";
 async fn a_process_that_lives_is_never_taken_over() {
     let hanging = Hanging::with(ONCE, AT_ONCE).await;
     let host = hanging.world.open().await;
-    let run = host.runs(1).unwrap().remove(0).run.to_string();
+    let run = host.runs(None, 1).unwrap().remove(0).run.to_string();
     let reply = body(&hanging.asked(&host).await);
     assert_snapshot!(serde_json::to_string_pretty(&reply).unwrap().replace(&run, "RUN"), @r#"
     {
@@ -238,7 +238,7 @@ async fn of_two_who_arm_a_key_again_in_one_process_the_late_one_does_not_take_ov
 
 /// How often the one run was taken from a process that died.
 fn adoptions(host: &Host) -> usize {
-    let runs = host.runs(2).unwrap();
+    let runs = host.runs(None, 2).unwrap();
     assert_eq!(runs.len(), 1);
     let run = host.run(&runs[0].run.to_string()).unwrap();
     run.events.iter().filter(|event| event.event == "adopted").count()

@@ -145,7 +145,7 @@ impl Trial {
         let copy = self.copy();
         let store = SqliteStore::open(copy.path(), ProcessId([WHO_LOOKS; 16]), Durability::Full).unwrap();
         let all = (RunId::from_bytes([0; 16]), RunId::from_bytes([0xff; 16]));
-        let runs = store.runs(all, 2).unwrap();
+        let runs = store.runs(all, None, 2).unwrap();
         // The latest comes first; what was begun first is the one that was killed.
         runs.last().and_then(|summary| store.run(summary.run).unwrap())
     }

@@ -23,7 +23,7 @@ fn loops(open: &Open, caller: &str, tool: &str, input: &Value, count: usize) -> 
 
 /// Runs that are under way, of tools that write.
 fn under_way(open: &Open) -> usize {
-    let runs = open.host.runs(1000).unwrap();
+    let runs = open.host.runs(None, 1000).unwrap();
     runs.iter().filter(|run| run.state == RunState::Running).count()
 }
 

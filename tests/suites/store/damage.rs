@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
 use std::path::PathBuf;
 
 use airlock::host::Host;
-use airlock_tests::world::{code, keyed};
+use airlock_tests::world::{self, code, keyed};
 use insta::assert_snapshot;
 
 use super::{left_alone, refusal};
@@ -63,7 +63,7 @@ async fn whichever_page_is_damaged_nothing_is_done_twice_and_nothing_is_acknowle
         config.state = scene.world.folder().join(format!("state-{page}"));
         DirBuilder::new().mode(0o700).create(&config.state).unwrap();
         fs::write(config.state.join("airlock.db"), bytes).unwrap();
-        match Host::open(config).await {
+        match world::open(config).await {
             Ok(host) => damaged += usize::from(mattered(&scene, &host, page).await),
             Err(failure) => {
                 assert!(failure.to_string().contains("damaged"), "page {page}: {failure}");

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use airlock::host::Host;
 use airlock_tests::small_disk::{self, SmallDisk};
-use airlock_tests::world::{World, code, keyed};
+use airlock_tests::world::{self, World, code, keyed};
 use serde_json::json;
 
 use super::{integrity, refusal};
@@ -111,6 +110,7 @@ async fn full_at_the_start(disk: &SmallDisk) {
     hint: free space where DISK/state/airlock.db lies; what was acknowledged is kept
     ");
     fs::remove_file(disk.folder.join("filler")).unwrap();
-    let host = Host::open(scene.world.config()).await.expect("there is room again");
-    assert!(host.call(keyed("courier.post_once", &scene.mail("a"), "k")).await.ok());
+    let host = world::open(scene.world.config()).await.expect("there is room again");
+    let reply = host.call(keyed("courier.post_once", &scene.mail("a"), "k")).await;
+    assert!(reply.ok(), "the same folder serves once there is room: {}", text(&reply));
 }

@@ -105,7 +105,7 @@ impl Bench {
         let failed = bench.fail(&when, way).await;
         let (bench, host) = bench.restart().await;
         let running = |host: &Host| {
-            host.runs(1000).unwrap().into_iter().filter(|run| run.state == RunState::Running).count()
+            host.runs(None, 1000).unwrap().into_iter().filter(|run| run.state == RunState::Running).count()
         };
         assert_eq!(running(&host), 0, "the next start closes what was left");
         let anew = bench.again(&host, failed).await;
@@ -141,11 +141,11 @@ async fn one_write_is_refused() {
     courier.post_keyed-reserve: STORE_UNAVAILABLE 0x; again: ok, completed [done 201] 1x
     courier.post_keyed-intend: STORE_UNAVAILABLE 0x; again: ok, completed [done 201] 1x
     courier.post_keyed-outcome: ok 1x; again: the same ok, completed [done 201] 1x
-    courier.post_keyed-settle: OUTCOME_UNKNOWN 1x; again: stored PARTLY_DONE, suspended: half_done [done 201] 1x
+    courier.post_keyed-settle: OUTCOME_UNKNOWN 1x; again: ok, completed [done 201, done 201] 1x
     courier.put-reserve: STORE_UNAVAILABLE 0x; again: ok, completed [done 200] 1x
     courier.put-intend: STORE_UNAVAILABLE 0x; again: ok, completed [done 200] 1x
     courier.put-outcome: ok 1x; again: the same ok, completed [done 200] 1x
-    courier.put-settle: OUTCOME_UNKNOWN 1x; again: stored PARTLY_DONE, suspended: half_done [done 200] 1x
+    courier.put-settle: OUTCOME_UNKNOWN 1x; again: ok, completed [done 200, done 200] 2x
     courier.fetch-record: STORE_UNAVAILABLE 0x; again: ok, completed [] 0x
     echo.echo_write-reserve: STORE_UNAVAILABLE 0x; again: ok, completed [] 0x
     echo.echo_write-settle: STORE_UNAVAILABLE 0x; again: ok, completed [] 0x
@@ -164,11 +164,11 @@ async fn all_writes_from_one_on_are_refused() {
     courier.post_keyed-reserve: STORE_UNAVAILABLE 0x; again: ok, completed [done 201] 1x
     courier.post_keyed-intend: STORE_UNAVAILABLE 0x; again: ok, completed [done 201] 1x
     courier.post_keyed-outcome: OUTCOME_UNKNOWN 1x; again: ok, completed [open, done 201] 1x
-    courier.post_keyed-settle: OUTCOME_UNKNOWN 1x; again: stored PARTLY_DONE, suspended: half_done [done 201] 1x
+    courier.post_keyed-settle: OUTCOME_UNKNOWN 1x; again: ok, completed [done 201, done 201] 1x
     courier.put-reserve: STORE_UNAVAILABLE 0x; again: ok, completed [done 200] 1x
     courier.put-intend: STORE_UNAVAILABLE 0x; again: ok, completed [done 200] 1x
     courier.put-outcome: OUTCOME_UNKNOWN 1x; again: ok, completed [open, done 200] 2x
-    courier.put-settle: OUTCOME_UNKNOWN 1x; again: stored PARTLY_DONE, suspended: half_done [done 200] 1x
+    courier.put-settle: OUTCOME_UNKNOWN 1x; again: ok, completed [done 200, done 200] 2x
     courier.fetch-record: STORE_UNAVAILABLE 0x; again: ok, completed [] 0x
     echo.echo_write-reserve: STORE_UNAVAILABLE 0x; again: ok, completed [] 0x
     echo.echo_write-settle: STORE_UNAVAILABLE 0x; again: ok, completed [] 0x
@@ -273,7 +273,7 @@ async fn a_run_that_goes_on_under_its_key_survives_the_same_failures() {
     take: STORE_UNAVAILABLE; ok, completed [open 500, done 201] 1x
     intend: OUTCOME_UNKNOWN; ok, completed [open 500, done 201] 1x
     outcome: OUTCOME_UNKNOWN; ok, completed [open 500, open, done 201] 1x
-    settle: OUTCOME_UNKNOWN; PARTLY_DONE, suspended: half_done [open 500, done 201] 1x
+    settle: OUTCOME_UNKNOWN; ok, completed [open 500, done 201, done 201] 1x
     ");
 }
 

@@ -1,10 +1,11 @@
 //! The state folder: whose it is, and what is said where it cannot be used.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
 
 use airlock_tests::guests;
+use airlock_tests::skip::skip;
 use airlock_tests::world::{World, keyed};
 use insta::assert_snapshot;
 use rusqlite::Connection;
@@ -65,6 +66,21 @@ async fn a_folder_that_others_can_enter_is_not_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_another_user_is_not_used() {
+    let world = echo();
+    fs::create_dir(world.state()).unwrap();
+    fs::set_permissions(world.state(), Permissions::from_mode(0o700)).unwrap();
+    if chown(world.state(), Some(54321), None).is_err() {
+        return skip("only root can give a folder to another user");
+    }
+    assert_snapshot!(refusal(&world).await, @"
+    the state folder cannot be used (it belongs to the user 54321; `chown` it, if it is for airlock alone): HOME/.airlock
+    hint: choose a folder that can be made and written with `state` in airlock.toml
+    ");
+    assert!(modes(&world.state()).is_empty(), "nothing was written there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_folder_below_a_file_cannot_be_made() {
     let world = echo().with_config("state = \"notes.txt/state\"");
     fs::write(world.folder().join("notes.txt"), "notes").unwrap();
@@ -100,19 +116,21 @@ async fn a_database_of_a_later_version_is_left_as_it_is() {
     assert!(host.call(keyed("echo.echo_write", &json!({ "text": "a" }), "k")).await.ok());
     host.close().await;
     let file = world.state().join("airlock.db");
-    let version = |version: i64| {
+    let version = |version: i64| -> i64 {
         let database = Connection::open(&file).unwrap();
+        let found = database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         database.pragma_update(None, "user_version", version).unwrap();
         database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        found
     };
-    version(99);
+    let own = version(99);
     let before = fs::read(&file).unwrap();
     assert_snapshot!(refusal(&world).await, @"
-    the database has version 99 and this program knows 1: HOME/.airlock/airlock.db
+    the database has version 99 and this program knows 6: HOME/.airlock/airlock.db
     hint: run the version of airlock that wrote it, or a later one
     ");
     assert!(fs::read(&file).unwrap() == before, "the file was changed");
-    version(1);
+    version(own);
     let host = world.open().await;
     let again = host.call(keyed("echo.echo_write", &json!({ "text": "a" }), "k")).await;
     assert!(again.ok() && again.meta.replayed, "what it held is still there");

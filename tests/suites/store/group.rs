@@ -7,11 +7,14 @@ use airlock::model::clock::Timestamp;
 use airlock::model::id::{CallerName, Digest, ProcessId, RunId, TraceId};
 use airlock::model::key::Key;
 use airlock::model::manifest::Repeat;
+use airlock::model::pointer::Unshown;
 use airlock::model::reply::{Stored, Usage};
+use airlock::model::staged::Staged;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
 use airlock::store::{
-    End, Journal as _, KeyLife, Ledger as _, NewAttempt, NewRun, Reserved, SqliteStore, StoreFailure, Take,
+    End, Journal as _, Kept, KeyLife, Ledger as _, NewAttempt, NewRun, Reserved, SqliteStore, StoreFailure,
+    Take,
 };
 
 use super::integrity;
@@ -28,10 +31,13 @@ fn run(number: u8, key: &str) -> NewRun {
         run: id(number),
         key: Some(Key::parse(key).unwrap()),
         caller: CallerName("local".to_owned()),
+        user: None,
         tool: "echo.echo_write".parse().unwrap(),
         repeat: Repeat::Idempotent,
         action: Digest([1; 32]),
         input: "{}".to_owned(),
+        attachments: Vec::new(),
+        unshown: Unshown::default(),
         trace: TraceId::new([3; 16]),
         owner: PROCESS,
         attempt: NewAttempt { attempt: 1, plugin: Digest([2; 32]), at: NOON },
@@ -71,7 +77,7 @@ async fn a_write_that_cannot_be_is_refused_alone() {
     for number in 1..=20 {
         assert!(store.run(id(number)).unwrap().is_some(), "{number}");
     }
-    let twin = Key::parse("twin").unwrap().scope(&CallerName("local".to_owned()));
+    let twin = Key::parse("twin").unwrap().scope(&CallerName("local".to_owned()), None);
     assert!(store.key(twin, NOON).unwrap().is_none(), "nothing of the refused write is left");
     assert_eq!(integrity(&folder.path().join("state")), "ok");
 }
@@ -92,7 +98,7 @@ async fn a_write_whose_future_is_dropped_is_done_all_the_same() {
     let store = SqliteStore::open(&folder.path().join("state"), PROCESS, Durability::Full).unwrap();
     drop(store.reserve(run(1, "k")));
     // Writes of one process become durable in order.
-    assert_eq!(store.sweep(Timestamp(0), 0).await, Ok(0));
+    assert_eq!(store.sweep(Timestamp(0), Duration::MAX, 0).await, Ok(0));
     assert!(store.run(id(1)).unwrap().is_some());
 }
 
@@ -100,7 +106,7 @@ async fn a_write_whose_future_is_dropped_is_done_all_the_same() {
 async fn the_key_of_a_run_that_is_open_again_does_not_lapse() {
     let (_folder, store, ends) = together(vec![run(1, "k")]).await;
     let Ok(Reserved::Won(lease)) = ends[0] else { panic!("the key was free") };
-    let scope = Key::parse("k").unwrap().scope(&CallerName("local".to_owned()));
+    let scope = Key::parse("k").unwrap().scope(&CallerName("local".to_owned()), None);
     let life = KeyLife { keep: Duration::from_secs(8), guard: Duration::ZERO };
     assert!(store.settle(lease, failed(life)).await.unwrap());
     let found = store.key(scope, NOON).unwrap().unwrap();
@@ -109,13 +115,13 @@ async fn the_key_of_a_run_that_is_open_again_does_not_lapse() {
         Take { lease: found.lease, event: Event::Rearmed, owner: PROCESS, at: NOON, attempt: Some(attempt) };
     let open = store.take(take.clone()).await.unwrap().unwrap();
     let later = NOON.plus(Duration::from_secs(3600));
-    assert_eq!(store.sweep(later, 100).await, Ok(0), "its run is open");
+    assert_eq!(store.sweep(later, Duration::MAX, 100).await, Ok(0), "its run is open");
     let mut other = run(2, "k");
     other.attempt.at = later;
     assert_eq!(store.reserve(other).await, Ok(Reserved::Lost), "one key, one run");
     // Once the run has ended and its key was swept, nobody goes on with it under that key.
     assert!(store.settle(open, failed(life)).await.unwrap());
-    assert_eq!(store.sweep(later, 100).await, Ok(1));
+    assert_eq!(store.sweep(later, Duration::MAX, 100).await, Ok(1));
     let lease = store.run(id(1)).unwrap().unwrap().lease;
     assert_eq!(store.take(Take { lease, ..take }).await, Ok(None));
 }
@@ -125,12 +131,14 @@ fn failed(life: KeyLife) -> End {
         event: Event::Failed,
         state: RunState::Failed,
         attempt: 1,
-        stored: Stored { ok: false, body: "{}".to_owned() },
+        stored: Stored::new(false, "{}".to_owned()),
+        kept: Kept::default(),
         word: "X".to_owned(),
         rearms: true,
         usage: Usage::default(),
         log: String::new(),
         outcomes: Vec::new(),
+        staged: Staged::default(),
         life,
         at: NOON,
     }

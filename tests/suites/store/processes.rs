@@ -46,7 +46,7 @@ async fn processes_that_write_at_once_lose_nothing() {
             assert_eq!(again.meta.run.unwrap().to_string(), reply["meta"]["run"].as_str().unwrap());
         }
     }
-    let runs = host.runs(1000).unwrap();
+    let runs = host.runs(None, 1000).unwrap();
     assert_eq!(runs.len(), 3 * EACH);
     assert!(runs.iter().all(|run| run.state == RunState::Completed));
     assert_eq!(integrity(&world.state()), "ok");

@@ -17,7 +17,7 @@ pub(crate) struct Job {
     #[serde(default)]
     headers: Vec<(String, String)>,
     /// `{now}` stands for the wall clock in nanoseconds, `{random}` for eight random bytes, `{attempt}` for the
-    /// number of the attempt.
+    /// number of the attempt, `{user}` for whom it is made.
     #[serde(default)]
     body: String,
     timeout_ms: Option<u64>,
@@ -98,6 +98,7 @@ impl Job {
 
     fn request(&self, context: &Context) -> Result<Request, ToolError> {
         let mut body = self.body.replace("{attempt}", &context.attempt.to_string());
+        body = body.replace("{user}", context.user.as_deref().unwrap_or("nobody"));
         if body.contains("{now}") {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
             body = body.replace("{now}", &now.as_nanos().to_string());

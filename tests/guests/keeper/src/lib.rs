@@ -115,15 +115,21 @@ struct Leaked {
     /// Whether the secret alone is passed on, rather than the whole answer.
     #[serde(default)]
     bare: bool,
+    /// Whether it goes there and back in a body, as what has several lines must.
+    #[serde(default)]
+    in_body: bool,
 }
 
 /// What the backend gave back: the whole of it, or the token that it was sent.
-fn echoed(name: &str, url: &str, bare: bool) -> Result<String, ToolError> {
-    let response = send(name, url, &Place::Bearer, 1)?;
+fn echoed(name: &str, url: &str, bare: bool, in_body: bool) -> Result<String, ToolError> {
+    let response = send(name, url, if in_body { &Place::Body } else { &Place::Bearer }, 1)?;
     if !bare {
         return Ok(String::from_utf8_lossy(&response.body).into_owned());
     }
     let echo: serde_json::Value = response.json()?;
+    if in_body {
+        return Ok(echo["body"].as_str().unwrap_or_default().to_owned());
+    }
     let header = echo["headers"]["authorization"].as_str().unwrap_or_default();
     Ok(header.strip_prefix("Bearer ").unwrap_or(header).to_owned())
 }
@@ -141,7 +147,7 @@ impl Tool for Leak {
     }
 
     fn call(input: Leaked, _context: &Context) -> Result<Text, ToolError> {
-        let text = echoed(&input.name, &input.url, input.bare)?;
+        let text = echoed(&input.name, &input.url, input.bare, input.in_body)?;
         let rejected = |message: &str| ToolError::rejected("LEAK", message);
         match input.to {
             Leaking::Output => return Ok(Text { text }),
@@ -183,7 +189,7 @@ impl Tool for Forward {
     }
 
     fn call(input: Forwarded, _context: &Context) -> Result<Text, ToolError> {
-        let url = input.to + &http::encode(&echoed(&input.name, &input.url, true)?);
+        let url = input.to + &http::encode(&echoed(&input.name, &input.url, true, false)?);
         http::put(url).body("{}").send()?.ok()?;
         Ok(Text { text: "forwarded".to_owned() })
     }

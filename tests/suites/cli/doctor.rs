@@ -1,0 +1,301 @@
+//! What is looked at before anything runs: each thing with the line that mends it, and nothing changed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use airlock::model::id::ProcessId;
+use airlock::store::SqliteStore;
+use airlock::store::sqlite::Durability;
+use airlock_tests::guests;
+use insta::assert_snapshot;
+
+use super::{Place, Ran};
+
+/// A command with the toolchain that builds these tests.
+fn doctor(place: &Place, arguments: &[&str]) -> Command {
+    let mut command = place.command(arguments);
+    command.env("PATH", Path::new(env!("CARGO")).parent().unwrap());
+    command
+}
+
+fn examined(place: &Place) -> Ran {
+    let mut ran = place.ran(&mut doctor(place, &["doctor"]));
+    ran.out = ran.out.lines().map(equal).collect::<Vec<_>>().join("\n") + "\n";
+    ran
+}
+
+/// A line in which sizes, times and versions of this machine are made equal.
+fn equal(line: &str) -> String {
+    let mut line = line.to_owned();
+    if let Some((before, _)) = line.split_once("cargo 1.") {
+        line = format!("{before}cargo 1.95.0");
+    }
+    if let Some((before, after)) = line.split_once(": version ") {
+        let after = after.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        line = format!("{before}: version 1{after}");
+    }
+    for unit in [" KiB", " MiB", " TiB"] {
+        line = line.replace(unit, " GiB");
+    }
+    let parts: Vec<&str> = line.split(" GiB").collect();
+    let last = parts.len() - 1;
+    let sizes = parts.iter().enumerate().map(|(at, part)| match at {
+        at if at == last => (*part).to_owned(),
+        _ => format!("{}1", part.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.')),
+    });
+    let line = sizes.collect::<Vec<_>>().join(" GiB");
+    match line.split_once("it says ") {
+        Some((before, after)) => format!("{before}it says NOW{}", after.get(20..).unwrap_or_default()),
+        None => line,
+    }
+}
+
+/// A place where everything is as it should be, and something was called.
+fn used() -> Place {
+    let place = Place::with_config("");
+    place.with_plugin(guests::ECHO);
+    assert_eq!(place.airlock(&["tools"]).exit, Some(0));
+    place
+}
+
+/// Every file and folder, with its content and when it was written.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Option<Vec<u8>>)> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let modified = path.metadata().unwrap().modified().unwrap();
+        if path.is_dir() {
+            found.extend(tree(&path));
+            found.insert(path, (modified, None));
+        } else {
+            let content = fs::read(&path).unwrap();
+            found.insert(path, (modified, Some(content)));
+        }
+    }
+    found
+}
+
+#[test]
+fn everything_is_as_it_should_be() {
+    assert_snapshot!(examined(&used()), @r"
+    exit 0
+    -- out
+    ok     toolchain     cargo 1.95.0
+    ok     toolchain     the target wasm32-wasip2 is there
+    ok     configuration airlock.toml has no faults
+    ok     secrets       none are named
+    ok     plugins       1 file in plugins
+    ok     lock          every plugin is as airlock.lock has it
+    ok     store         .airlock: version 1, not open at the moment, 1 GiB left on its disk
+    ok     cache         1 GiB of compiled code, of 1 GiB that may be kept
+    ok     clock         it says NOW
+    -- err
+    everything is as it should be
+    ");
+}
+
+#[test]
+fn nothing_is_changed() {
+    let begun = Place::with_config("");
+    fs::create_dir(begun.path().join("plugins")).unwrap();
+    for place in [Place::new(), begun, used()] {
+        let before = tree(place.path());
+        examined(&place);
+        assert_eq!(tree(place.path()), before);
+    }
+}
+
+#[test]
+fn what_is_broken_is_told_with_what_mends_it_and_the_rest_is_looked_at() {
+    let place = Place::with_config(
+        "plugins = \"none\"\n[limits]\natempt = \"5s\"\n[secrets]\ntoken = { env = \"TOKEN\" }\n",
+    );
+    fs::write(place.path().join("airlock.lock"), "{").unwrap();
+    fs::create_dir(place.path().join(".airlock")).unwrap();
+    fs::set_permissions(place.path().join(".airlock"), Permissions::from_mode(0o755)).unwrap();
+    assert_snapshot!(examined(&place), @r"
+    exit 1
+    -- out
+    ok     toolchain     cargo 1.95.0
+    ok     toolchain     the target wasm32-wasip2 is there
+    fault  configuration line 3: unknown setting `limits.atempt`
+                         hint: did you mean `attempt`?
+    fault  secrets       line 5: the secret `token` is missing: the variable TOKEN is not set
+                         hint: export TOKEN='…'
+    fault  plugins       the folder of plugins cannot be read: No such file or directory (os error 2): none
+                         hint: `mkdir -p none`, or name another with `plugins` in the configuration
+    fault  lock          airlock.lock: it is damaged: EOF while parsing an object at line 1 column 1
+                         hint: mend the file; without it, each plugin counts as seen for the first time
+    fault  store         the state folder cannot be used (others can enter it; `chmod 700` it, if it is for airlock alone): .airlock
+                         hint: choose a folder that can be made and written with `state` in airlock.toml
+    ok     cache         nothing is compiled yet
+    ok     clock         it says NOW
+    -- err
+    5 faults
+    ");
+
+    let document = place.ran(&mut doctor(&place, &["doctor", "--json"])).document();
+    assert_eq!((&document["ok"], &document["error"]["code"]), (&false.into(), &"FAULTS_FOUND".into()));
+    let found = document["error"]["details"]["found"].as_array().unwrap();
+    let faults: Vec<&str> = found
+        .iter()
+        .filter(|one| one["health"] == "fault")
+        .map(|one| one["about"].as_str().unwrap())
+        .collect();
+    assert_eq!(faults, ["configuration", "secrets", "plugins", "lock", "store"]);
+}
+
+#[test]
+fn a_configuration_that_is_no_toml_leaves_nothing_to_look_at() {
+    assert_snapshot!(examined(&Place::with_config("plugins = ")), @r"
+    exit 1
+    -- out
+    ok     toolchain     cargo 1.95.0
+    ok     toolchain     the target wasm32-wasip2 is there
+    fault  configuration line 1: the file is no TOML: string values must be quoted, expected literal string
+                         hint: mend that line
+    warn   configuration secrets, plugins, lock, store and cache were not looked at: the configuration says where they are
+                         hint: mend the configuration, and ask again
+    ok     clock         it says NOW
+    -- err
+    1 fault and 1 warning
+    ");
+}
+
+#[test]
+fn without_a_configuration_it_says_how_to_have_one() {
+    assert_snapshot!(examined(&Place::new()), @r"
+    exit 1
+    -- out
+    ok     toolchain     cargo 1.95.0
+    ok     toolchain     the target wasm32-wasip2 is there
+    fault  configuration there is no configuration
+                         hint: `airlock init` writes one here; `--config FILE` names another
+    warn   configuration secrets, plugins, lock, store and cache were not looked at: the configuration says where they are
+                         hint: mend the configuration, and ask again
+    ok     clock         it says NOW
+    -- err
+    1 fault and 1 warning
+    ");
+}
+
+#[test]
+fn what_others_can_change_is_told() {
+    let place = used();
+    for (path, mode) in [("plugins", 0o777), ("airlock.lock", 0o666), (".airlock/airlock.db", 0o644)] {
+        fs::set_permissions(place.path().join(path), Permissions::from_mode(mode)).unwrap();
+    }
+    assert_snapshot!(examined(&place), @r"
+    exit 0
+    -- out
+    ok     toolchain     cargo 1.95.0
+    ok     toolchain     the target wasm32-wasip2 is there
+    ok     configuration airlock.toml has no faults
+    ok     secrets       none are named
+    ok     plugins       1 file in plugins
+    warn   plugins       others can put plugins there: plugins
+                         hint: `chmod go-w plugins`
+    ok     lock          every plugin is as airlock.lock has it
+    warn   lock          others can accept plugins: airlock.lock
+                         hint: `chmod go-w airlock.lock`
+    ok     store         .airlock: version 1, not open at the moment, 1 GiB left on its disk
+    warn   store         others could read it if they entered its folder: .airlock/airlock.db
+                         hint: `chmod 600 .airlock/airlock.db`
+    ok     cache         1 GiB of compiled code, of 1 GiB that may be kept
+    ok     clock         it says NOW
+    -- err
+    3 warnings
+    ");
+}
+
+#[test]
+fn a_plugin_that_is_not_the_one_that_was_accepted_is_told() {
+    let place = used();
+    fs::copy(guests::CURIOUS, place.path().join("plugins/echo.wasm")).unwrap();
+    fs::create_dir(place.path().join("plugins/odd.wasm")).unwrap();
+    assert_snapshot!(examined(&place), @r"
+    exit 0
+    -- out
+    ok     toolchain     cargo 1.95.0
+    ok     toolchain     the target wasm32-wasip2 is there
+    ok     configuration airlock.toml has no faults
+    ok     secrets       none are named
+    ok     plugins       2 files in plugins
+    warn   plugins       plugins/odd.wasm: it is no regular file
+                         hint: mend or remove it; the others work
+    warn   lock          plugins/echo.wasm is new, or changed since it was accepted
+                         hint: `airlock trust` lists the plugins that wait for you, and what changed
+    ok     store         .airlock: version 1, not open at the moment, 1 GiB left on its disk
+    ok     cache         1 GiB of compiled code, of 1 GiB that may be kept
+    ok     clock         it says NOW
+    -- err
+    2 warnings
+    ");
+}
+
+#[test]
+fn a_store_of_a_later_version_is_told() {
+    let place = used();
+    let database = rusqlite::Connection::open(place.path().join(".airlock/airlock.db")).unwrap();
+    database.execute_batch("PRAGMA user_version = 999").unwrap();
+    drop(database);
+    let ran = examined(&place);
+    assert_eq!(ran.exit, Some(1));
+    assert!(ran.out.contains("fault  store         the database has version 999"), "{ran}");
+}
+
+#[test]
+fn a_damaged_store_is_told() {
+    let place = used();
+    fs::write(
+        place.path().join(".airlock/airlock.db"),
+        "no database at all, and longer than a header is by far; ".repeat(9),
+    )
+    .unwrap();
+    let ran = examined(&place);
+    assert_eq!(ran.exit, Some(1));
+    assert!(ran.out.contains("fault  store         the database is damaged"), "{ran}");
+}
+
+#[test]
+fn a_store_that_is_open_is_looked_at_beside_whoever_has_it() {
+    let place = used();
+    let process = ProcessId([7; 16]);
+    let store = SqliteStore::open(&place.path().join(".airlock"), process, Durability::Full).unwrap();
+    let ran = examined(&place);
+    assert!(ran.out.contains("open in 1 process"), "{ran}");
+    assert_eq!(ran.exit, Some(0), "{ran}");
+    drop(store);
+    assert!(examined(&place).out.contains("not open at the moment"));
+}
+
+#[test]
+fn a_clock_that_stands_before_what_was_written_is_told() {
+    let place = used();
+    let later = SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000);
+    File::options().write(true).open(place.path().join("airlock.toml")).unwrap().set_modified(later).unwrap();
+    let ran = examined(&place);
+    assert_eq!(ran.exit, Some(1));
+    let lines: Vec<&str> =
+        ran.out.lines().filter(|line| line.contains("clock") || line.contains("timedatectl")).collect();
+    assert_snapshot!(lines.join("\n"), @r"
+    fault  clock         it says NOW, and airlock.toml was written at 2096-10-02T07:06:40Z
+                         hint: set it, for keys and results lapse by it: `timedatectl set-ntp true`
+    ");
+}
+
+#[test]
+fn who_builds_no_plugins_needs_no_toolchain() {
+    let place = used();
+    let ran = place.ran(place.command(&["doctor"]).env("PATH", place.path()));
+    assert_eq!(ran.exit, Some(0));
+    let lines: Vec<&str> = ran.out.lines().take(2).collect();
+    assert_snapshot!(lines.join("\n"), @r"
+    warn   toolchain     cargo does not run, so no plugin can be built here
+                         hint: install Rust if you write plugins: https://rustup.rs
+    ");
+}
