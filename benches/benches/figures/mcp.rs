@@ -107,6 +107,7 @@ fn call(bench: &Bench) {
         Samples::of(times)
     });
     let mut served = Served::start(&place.world, "first");
+    let ping = served.times(count, "ping", &json!({}));
     let seen = served.times(count, "tools/call", &json!({ "name": "echo__echo", "arguments": said }));
     Figure::new(
         "MCP",
@@ -116,6 +117,7 @@ fn call(bench: &Bench) {
     )
     .at_most(300.0)
     .note(format!("p99 {:.0} µs", micros(seen.p99())))
+    .note(format!("the door alone (ping) {:.0} µs", micros(ping.p50())))
     .beside("the same call without the door", micros(inside.p50()))
     .print();
 }
