@@ -4,13 +4,14 @@ use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
+use airlock::model::limits::Limits;
 use airlock_benches::bare::Bare;
-use airlock_benches::forgetful::Forgetful;
 use airlock_benches::load::{kilobyte, readings};
 use airlock_benches::place::Place;
-use airlock_benches::sandbox::Sandbox;
 use airlock_benches::{machine, stages};
+use airlock_tests::forgetful::Forgetful;
 use airlock_tests::guests;
+use airlock_tests::sandbox::Sandbox;
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -28,9 +29,10 @@ fn sandbox(criterion: &mut Criterion) {
     group.bench_function("bare wasmtime", |bencher| {
         bencher.iter(|| runtime.block_on(bare.call("echo", &input)));
     });
-    let sandbox = runtime.block_on(Sandbox::start(echo));
+    let sandbox = runtime.block_on(async { Sandbox::start(Limits::default()) });
+    let loaded = sandbox.load(echo);
     group.bench_function("engine", |bencher| {
-        bencher.iter(|| runtime.block_on(sandbox.attempt("echo", &input)));
+        bencher.iter(|| runtime.block_on(sandbox.attempt(&loaded, "echo", &input)));
     });
     let place = Place::new(disk, "http://127.0.0.1:9");
     let host = runtime.block_on(place.open_on(Arc::new(Forgetful)));

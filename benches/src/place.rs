@@ -48,7 +48,14 @@ impl Place {
             state, TOKEN.0, callers[0], callers[1],
         );
         let world = World::new()
-            .with_plugins(&[guests::ECHO, guests::TWOFACE, guests::COURIER, guests::DESK, guests::GREEDY])
+            .with_plugins(&[
+                guests::CALC,
+                guests::ECHO,
+                guests::TWOFACE,
+                guests::COURIER,
+                guests::DESK,
+                guests::GREEDY,
+            ])
             .with_config(&config)
             .with_variable(TOKEN.0, TOKEN.1);
         Self { world, state }

@@ -8,6 +8,7 @@ mod faults;
 mod find;
 pub mod mentions;
 mod read;
+pub mod regular;
 mod resolve;
 pub mod resolved;
 mod secrets;
@@ -32,12 +33,13 @@ use written::Written;
 
 impl Config {
     /// Finds and reads the configuration: the file that is named, else `./airlock.toml`, else the one in the user's
-    /// configuration folder. Secrets are read from the environment.
+    /// configuration folder. Secrets are read from the environment. Where it has faults, what it names and no plugin
+    /// has is told with them, as far as `missing` knows.
     ///
     /// # Errors
     /// Where there is none, somebody else than this user and root can write it, or it has faults: all of them.
-    pub fn load(named: Option<&Path>) -> Result<Self, Faults> {
-        Self::from_file(named, Secrets::Needed)
+    pub fn load(named: Option<&Path>, missing: impl FnOnce(&Self) -> Option<Faults>) -> Result<Self, Faults> {
+        Self::from_file(named, Secrets::Needed, missing)
     }
 
     /// The same for commands that run no tool: they need no secret, and mask those that are there.
@@ -45,12 +47,16 @@ impl Config {
     /// # Errors
     /// As [`Config::load`] has them, but for secrets that are missing.
     pub fn load_to_look(named: Option<&Path>) -> Result<Self, Faults> {
-        Self::from_file(named, Secrets::IfThere)
+        Self::from_file(named, Secrets::IfThere, |_| None)
     }
 
-    fn from_file(named: Option<&Path>, secrets: Secrets) -> Result<Self, Faults> {
+    fn from_file(
+        named: Option<&Path>,
+        secrets: Secrets,
+        missing: impl FnOnce(&Self) -> Option<Faults>,
+    ) -> Result<Self, Faults> {
         let file = find::find(named)?;
-        Self::read(&find::read(&file)?, &file, &find::variable, secrets)
+        Self::read(&find::read(&file)?, &file, &find::variable, secrets, missing)
     }
 
     /// Reads the text of a configuration as if it stood in `file`, with `env` for the environment's variables.
@@ -58,7 +64,7 @@ impl Config {
     /// # Errors
     /// Where it has faults: all of them.
     pub fn parse(text: &str, file: &Path, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Faults> {
-        Self::read(text, file, env, Secrets::Needed)
+        Self::read(text, file, env, Secrets::Needed, |_| None)
     }
 
     fn read(
@@ -66,10 +72,14 @@ impl Config {
         file: &Path,
         env: &dyn Fn(&str) -> Option<String>,
         secrets: Secrets,
+        missing: impl FnOnce(&Self) -> Option<Faults>,
     ) -> Result<Self, Faults> {
         match Self::resolved(text, file, env, secrets) {
             (Some(config), faults) if faults.is_empty() => Ok(config),
-            (_, faults) => Err(Faults::new(file, text, faults)),
+            (config, faults) => {
+                let faults = Faults::new(file, text, faults);
+                Err(faults.and(config.as_ref().and_then(missing)))
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! The one facade: from a configuration to parts that work together, and what every door calls.
 
 mod beside;
+mod configured;
 mod doctor;
 mod past;
 mod reload;
@@ -13,13 +14,14 @@ use std::time::Duration;
 
 pub use crate::call::decide::Decision;
 pub use crate::call::{Cancel, Progress, Request, Step, Steps, Told};
+pub use configured::configuration;
 pub use doctor::{Found, Health, examine as doctor};
 pub use reload::Changes;
 use reload::Reload;
 use under_way::UnderWay;
 
 pub use crate::call::shape::private::Look;
-use crate::call::{self, Parts, Setting, authorize, awaited, decide, recover, resolve, shape};
+use crate::call::{self, Parts, Setting, authorize, awaited, decide, preview, recover, resolve, shape};
 pub use crate::config::{Config, Faults, os_user};
 use crate::model::caller::Asker;
 use crate::model::clock::{Clock, SystemClock};
@@ -35,7 +37,7 @@ pub use crate::plugin::check::Checked;
 pub use crate::plugin::compile::{COMMAND as COMPILE, serve as compile};
 pub use crate::plugin::granted::{Beside, Granted};
 use crate::plugin::schema::{Shaping, advertised};
-pub use crate::plugin::{Doubts, Loading, PluginFault, Waiting};
+pub use crate::plugin::{Bar, Doubts, Loading, PluginFault, Waiting};
 use crate::plugin::{Entry, Loader, Registry, mentions};
 use crate::sandbox::Engine;
 use crate::sandbox::capability::http::{Egress, Resolve, SystemResolver};
@@ -45,6 +47,9 @@ use crate::store::{SqliteStore, Store, StoreFailure};
 /// How often keys and payloads whose time is over are removed, and how many at a time: calls wait for no more.
 const SWEEP: Duration = Duration::from_secs(3600);
 const SWEEP_AT_ONCE: u32 = 500;
+
+/// How often runs are looked for that nobody drives any more.
+const LOOK_FOR_ABANDONED: Duration = Duration::from_secs(60);
 
 /// This very program, whatever lies under its name by now.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -193,6 +198,7 @@ impl Host {
         let parts = Arc::new(Parts::new(setting, engine, store, clock));
         recover::close_all(&parts).await.map_err(OpenFailure::Store)?;
         sweep(&parts);
+        close_abandoned(&parts);
         Ok(Self { parts, reload: Arc::new(reload) })
     }
 
@@ -210,6 +216,11 @@ impl Host {
     pub fn missing(&self) -> Option<Faults> {
         let setting = self.parts.setting();
         mentions::missing(&setting.config, &setting.registry)
+    }
+
+    /// Why no plugin at all can be taken, where that is so.
+    pub fn bar(&self) -> Option<Bar> {
+        self.parts.setting().registry.bar().cloned()
     }
 
     /// What holds now: it differs as soon as a tool may.
@@ -250,6 +261,15 @@ impl Host {
                 reply = awaited::waiting(&self.parts, &call) => reply,
             },
         }
+    }
+
+    /// Says what a call would do, as its plugin tells: a sentence, what would change, the state of what would be touched,
+    /// and how risky that is. Who may make the call may ask. Nothing is changed, and no run is made.
+    pub async fn preview(&self, request: Request) -> Reply {
+        self.load().await;
+        let _under_way = self.parts.enter();
+        let call = shape::Call::begin(&self.parts, &request);
+        preview::preview(&self.parts, &request, &call).await
     }
 
     /// The result of a run that this caller asked for, for this user. Where it is still running it is waited for: so long, and never longer
@@ -295,6 +315,15 @@ impl Host {
         decide::decide(&self.parts, &record, decision, person).await
     }
 
+    /// Closes runs that nobody drives any more, as a host does by itself from time to time: those of processes that are
+    /// gone, and those whose end this one could not write down. Gives how many there were.
+    ///
+    /// # Errors
+    /// Where the store cannot be used.
+    pub async fn close_abandoned(&self) -> Result<u32, Failure> {
+        recover::close_all(&self.parts).await.map_err(|failure| decide::refusal(&failure))
+    }
+
     /// Waits until no call is under way, at most so long.
     pub async fn quiet(&self, most: Duration) {
         let _ = tokio::time::timeout(most, self.parts.quiet()).await;
@@ -321,6 +350,20 @@ fn view(setting: &Setting, asker: &Asker, entry: &Entry) -> ToolView {
         confirm: authorize::confirm(asker, entry),
         mcp_name: setting.config.mcp_names.get(&entry.name).cloned(),
     }
+}
+
+/// Closes runs that nobody drives any more, for as long as the host lives: a person can decide about them then.
+fn close_abandoned(parts: &Arc<Parts>) {
+    let parts = Arc::downgrade(parts);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(LOOK_FOR_ABANDONED).await;
+            let Some(parts) = parts.upgrade() else { return };
+            if let Err(failure) = recover::close_all(&parts).await {
+                tracing::warn!("runs that nobody drives are not closed: {failure}; {}", failure.hint());
+            }
+        }
+    });
 }
 
 /// Removes keys and payloads whose time is over, now and from time to time, for as long as the host lives.

@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod method;
 pub mod nearest;
 pub mod origin;
+pub mod past;
 pub mod pointer;
 pub mod reply;
 pub mod run;

@@ -16,5 +16,5 @@ pub mod survey;
 mod workshop;
 
 pub use load::{Loader, Loading};
-pub use registry::{Doubts, Entry, Plugin, PluginFault, Registry, Waiting};
+pub use registry::{Bar, Doubts, Entry, Plugin, PluginFault, Registry, Waiting};
 pub use workshop::Code;

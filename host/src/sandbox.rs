@@ -12,6 +12,7 @@ mod limiter;
 mod link;
 pub mod logbook;
 mod lookout;
+pub mod question;
 pub mod threads;
 mod traps;
 pub mod wit;

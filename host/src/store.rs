@@ -8,6 +8,7 @@ pub mod failure;
 pub mod process;
 pub mod sqlite;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -18,13 +19,14 @@ pub use sqlite::SqliteStore;
 use crate::model::attachment::Attachment;
 use crate::model::change::{Change, Recorded};
 use crate::model::clock::Timestamp;
-use crate::model::effect::{Effect, EffectState};
+use crate::model::effect::{Answered, Effect, EffectState};
 use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
 use crate::model::key::{Key, Known};
-use crate::model::manifest::Repeat;
+use crate::model::manifest::{Cleanup, Repeat};
+use crate::model::past::Undone;
 use crate::model::pointer::Unshown;
 use crate::model::reply::{Stored, Usage};
-use crate::model::run::{Lease, Record, Summary};
+use crate::model::run::{Does, Lease, Record, Summary};
 use crate::model::staged::Staged;
 use crate::model::state::{Event, RunState, Standing};
 
@@ -58,6 +60,9 @@ pub trait Journal: Send + Sync {
     /// Ends a suspended run by a person's word; `false` where it has moved on since it was looked at.
     fn decide(&self, decided: Decided) -> Pending<bool>;
 
+    /// Ends taking a run back: the attempt, its effects and the state; `false` where the lease is lost.
+    fn roll_back(&self, lease: Lease, end: RollbackEnd) -> Pending<bool>;
+
     /// Removes keys whose time is over, and what was said in runs that ended longer ago than this and whose key is
     /// over: input, result and logs, of which hashes stay. At most this many in one go; gives how many went.
     fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32>;
@@ -88,7 +93,7 @@ pub trait Ledger: Send + Sync {
         most: u32,
     ) -> Result<Vec<Summary>, StoreFailure>;
 
-    /// Runs that are under way in processes other than this one.
+    /// Runs that are under way, and in which process.
     ///
     /// # Errors
     /// Where the store cannot be read.
@@ -111,6 +116,12 @@ pub trait Ledger: Send + Sync {
     /// # Errors
     /// Where the store cannot be read.
     fn changes(&self, run: RunId) -> Result<Vec<Recorded>, StoreFailure>;
+
+    /// What came back for the effects of a run, as far as it is kept, each with the effect's attempt and ordinal.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn answers(&self, run: RunId) -> Result<Vec<(u32, u32, Answered)>, StoreFailure>;
 
     /// How many bytes are kept of what lay there before.
     ///
@@ -193,6 +204,8 @@ pub struct NewRun {
 pub struct NewAttempt {
     /// From 1.
     pub attempt: u32,
+    /// What it is for.
+    pub does: Does,
     /// The digest of the plugin that will run.
     pub plugin: Digest,
     /// When.
@@ -213,8 +226,12 @@ pub enum Reserved {
 pub struct Take {
     /// The run and the number that its lease must still have.
     pub lease: Lease,
-    /// Why: an event that leads to `running`.
+    /// Why.
     pub event: Event,
+    /// Where that leads: to a state in which a process is at it.
+    pub state: RunState,
+    /// Who wants it, where it is a person.
+    pub by: Option<String>,
     /// Who takes it.
     pub owner: ProcessId,
     /// When.
@@ -224,7 +241,7 @@ pub struct Take {
 }
 
 /// What became of an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// Its attempt.
     pub attempt: u32,
@@ -234,6 +251,8 @@ pub struct Outcome {
     pub state: EffectState,
     /// The status of the answer.
     pub status: Option<u16>,
+    /// What else of the answer is kept.
+    pub answered: Option<Arc<Answered>>,
     /// When it was known.
     pub at: Timestamp,
 }
@@ -263,6 +282,41 @@ pub struct End {
     pub outcomes: Vec<Outcome>,
     /// What the attempt set aside.
     pub staged: Staged,
+    /// The state of what it touched.
+    pub fingerprint: Option<String>,
+    /// Where its outcome needs a stricter clean-up than its tool declares.
+    pub cleanup: Option<Cleanup>,
+    /// How long the key is kept.
+    pub life: KeyLife,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The end of an attempt to take a run back.
+#[derive(Debug, Clone)]
+pub struct RollbackEnd {
+    /// What the run is told.
+    pub event: Event,
+    /// Where that leads.
+    pub state: RunState,
+    /// The attempt that ended.
+    pub attempt: u32,
+    /// The result from now on and its word, where they replace the call's.
+    pub replaced: Option<(Stored, String)>,
+    /// What it undid and what it left.
+    pub undone: Undone,
+    /// How it ended, in one word.
+    pub word: String,
+    /// What it used.
+    pub usage: Usage,
+    /// What the guest and the host wrote.
+    pub log: String,
+    /// What became of effects: its own, and those that it put back.
+    pub outcomes: Vec<Outcome>,
+    /// What it set aside.
+    pub staged: Staged,
+    /// The state of what the run touched, from now on.
+    pub fingerprint: Option<String>,
     /// How long the key is kept.
     pub life: KeyLife,
     /// When.

@@ -15,6 +15,10 @@
 //!
 //! What changes a folder goes through here, so that the host can put it back: a call that fails leaves every folder as
 //! it was, unless somebody else has changed it since, or the call has also done something that cannot be put back.
+//! Nothing of somebody else's is written over unseen: what an attempt has read of a file must still be so when it changes that
+//! file, else the change is refused as [`Error::Changed`]. The tool may read the file again, or pass the error on: the same
+//! call may then be made again.
+//!
 //! A tool that writes must not declare that it `reads`.
 
 use crate::ToolError;
@@ -59,12 +63,20 @@ impl Directory {
         let mut all: Vec<Entry> = Vec::new();
         loop {
             let after = all.last().map(|last| last.name.clone());
-            let page = host::entries(&self.name, path, after.as_deref())?;
+            let page = self.entries_after(path, after.as_deref())?;
             if page.is_empty() {
                 return Ok(all);
             }
             all.extend(page);
         }
+    }
+
+    /// At most 1000 of what lies in a folder, sorted by name, after this one; none where no more follow.
+    ///
+    /// # Errors
+    /// As [`entries`](Self::entries).
+    pub fn entries_after(&self, path: &str, after: Option<&str>) -> Result<Vec<Entry>, Error> {
+        host::entries(&self.name, path, after).map_err(Error::from)
     }
 
     /// At most `length` bytes of a file; fewer where it ends.
@@ -155,6 +167,8 @@ pub enum Error {
     Exists,
     /// More than the limit. `rejected`, `FILE_TOO_LARGE`.
     TooLarge,
+    /// Somebody else has changed it since it was read, or is changing it; nothing was done. `transient`, `FILE_CHANGED`.
+    Changed(String),
     /// Anything else. `rejected`, `FILE_FAILED`.
     Other(String),
 }
@@ -166,6 +180,7 @@ impl From<host::FileError> for Error {
             host::FileError::NotFound => Self::NotFound,
             host::FileError::Exists => Self::Exists,
             host::FileError::TooLarge => Self::TooLarge,
+            host::FileError::Changed(text) => Self::Changed(text),
             host::FileError::Other(text) => Self::Other(text),
         }
     }
@@ -180,6 +195,7 @@ impl From<Error> for ToolError {
             Error::TooLarge => {
                 Self::rejected("FILE_TOO_LARGE", "that is more than may be read or written at once")
             }
+            Error::Changed(text) => Self::transient("FILE_CHANGED", text),
             Error::Other(text) => Self::rejected("FILE_FAILED", text),
         }
     }

@@ -11,6 +11,7 @@ use airlock::model::key::Key;
 use airlock::model::manifest::Repeat;
 use airlock::model::pointer::Unshown;
 use airlock::model::reply::{Stored, Usage};
+use airlock::model::run::Does;
 use airlock::model::staged::Staged;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
@@ -90,8 +91,15 @@ async fn write(store: &SqliteStore, number: usize) {
         panic!("the key is of this bench alone");
     };
     assert!(store.intend(lease, effect(), None, NOW).await.expect("the store writes"), "the lease is held");
-    let outcome = Outcome { attempt: 1, ordinal: 1, state: EffectState::Done, status: Some(201), at: NOW };
-    drop(store.outcome(lease.run, outcome));
+    let outcome = Outcome {
+        attempt: 1,
+        ordinal: 1,
+        state: EffectState::Done,
+        status: Some(201),
+        answered: None,
+        at: NOW,
+    };
+    drop(store.outcome(lease.run, outcome.clone()));
     assert!(store.settle(lease, end(vec![outcome])).await.expect("the store writes"), "the lease is held");
 }
 
@@ -114,7 +122,7 @@ fn new_run(number: usize, repeat: Repeat) -> NewRun {
         unshown: Unshown::default(),
         trace: TraceId("4bf92f3577b34da6a3ce929d0e0e4736".to_owned()),
         owner: ProcessId([3; 16]),
-        attempt: NewAttempt { attempt: 1, plugin: Digest([5; 32]), at },
+        attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([5; 32]), at },
     }
 }
 
@@ -145,6 +153,8 @@ fn end(outcomes: Vec<Outcome>) -> End {
         log: String::new(),
         outcomes,
         staged: Staged::default(),
+        fingerprint: None,
+        cleanup: None,
         life: KeyLife { keep: Duration::from_secs(86_400), guard: Duration::ZERO },
         at: NOW,
     }

@@ -8,9 +8,9 @@ use airlock::host::Host;
 use airlock::model::clock::{Clock as _, SystemClock};
 use airlock::model::id::CallerName;
 use airlock_benches::figure::Figure;
-use airlock_benches::forgetful::Forgetful;
 use airlock_benches::load;
 use airlock_benches::samples::{Samples, micros};
+use airlock_tests::forgetful::Forgetful;
 use serde_json::json;
 
 use crate::Bench;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
-use airlock::config::Config;
+use airlock::host::configuration;
 use airlock::store::sqlite::Durability;
 use airlock_benches::figure::Figure;
 use airlock_benches::load::{self, Make, drive, readings, writings};
@@ -70,7 +70,7 @@ fn kill_after(wanted: usize, config: &Path, desk: &str) -> Vec<usize> {
 
 /// What the child does: calls without end, and a line for each reply.
 pub(crate) fn acknowledge(config: &Path, desk: &str) -> ExitCode {
-    let config = match Config::load(Some(config)) {
+    let config = match configuration(Some(config)) {
         Ok(config) => config,
         Err(faults) => {
             eprintln!("{faults}");

@@ -6,6 +6,7 @@ mod ceiling;
 mod fairness;
 mod killed;
 mod latency;
+mod live;
 mod mcp;
 mod overhead;
 mod sandbox;
@@ -58,6 +59,11 @@ fn main() -> ExitCode {
     {
         return start::serve(Path::new(config));
     }
+    if let [first, count] = arguments.as_slice()
+        && first == live::CHILD
+    {
+        return live::serve(count);
+    }
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let asked: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     let wanted = |name: &str| asked.is_empty() || asked.iter().any(|asked| name.eq_ignore_ascii_case(asked));
@@ -68,11 +74,12 @@ fn main() -> ExitCode {
     figure::header();
     let runtime = Runtime::new().expect("a runtime starts");
     let bench = Bench { runtime, disk, desk: Desk::start(), quick };
-    let parts: [Part; 8] = [
+    let parts: [Part; 9] = [
         (&["P1"], sandbox::measure),
         (&["P2"], overhead::measure),
         (&["P3", "ceiling"], throughput::measure),
         (&["P4"], latency::measure),
+        (&["P6"], live::measure),
         (&["P9"], fairness::measure),
         (&["MCP"], mcp::measure),
         (&["P5"], start::measure_start),

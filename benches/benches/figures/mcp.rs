@@ -93,14 +93,14 @@ pub(crate) fn measure(bench: &Bench) {
 fn call(bench: &Bench) {
     let count = bench.count(10_000);
     let place = bench.place();
-    let said = json!({ "text": "twelve and a half percent of 80" });
+    let sum = json!({ "expression": "1/3 + 1/6" });
     let inside = bench.runtime.block_on(async {
         let (host, _) = place.open(Durability::Full).await;
         let clock = SystemClock::start();
         let mut times = Vec::new();
         for _ in 0..count {
             let start = clock.steady();
-            assert!(host.call(request("first", "echo.echo", &said)).await.ok());
+            assert!(host.call(request("first", "calc.evaluate", &sum)).await.ok());
             times.push(clock.steady() - start);
         }
         host.close().await;
@@ -108,10 +108,10 @@ fn call(bench: &Bench) {
     });
     let mut served = Served::start(&place.world, "first");
     let ping = served.times(count, "ping", &json!({}));
-    let seen = served.times(count, "tools/call", &json!({ "name": "echo__echo", "arguments": said }));
+    let seen = served.times(count, "tools/call", &json!({ "name": "calc__evaluate", "arguments": sum }));
     Figure::new(
         "MCP",
-        "a call over standard input and output, there and back, p50",
+        "a call of calc over standard input and output, there and back, p50",
         micros(seen.p50()),
         "µs",
     )

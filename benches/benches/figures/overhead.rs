@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlock::model::clock::{Clock as _, SystemClock};
+use airlock::model::limits::Limits;
+use airlock::sandbox::Prepared;
 use airlock::store::sqlite::Durability;
 use airlock_benches::bare::Bare;
 use airlock_benches::cpu::{Meter, Used};
 use airlock_benches::figure::Figure;
-use airlock_benches::forgetful::Forgetful;
 use airlock_benches::load::{self, drive, kilobyte, readings};
 use airlock_benches::samples::micros;
-use airlock_benches::sandbox::Sandbox;
 use airlock_benches::stages;
+use airlock_tests::forgetful::Forgetful;
 use airlock_tests::guests;
+use airlock_tests::sandbox::Sandbox;
 use serde_json::json;
 
 use crate::Bench;
@@ -72,20 +74,21 @@ async fn bare(count: usize) -> Duration {
 }
 
 async fn engine(count: usize) -> Used {
-    let sandbox = Arc::new(Sandbox::start(Path::new(guests::ECHO)).await);
+    let sandbox = Arc::new(Sandbox::start(Limits::default()));
+    let echo = sandbox.load(Path::new(guests::ECHO));
     let input: Arc<str> = json!({ "text": kilobyte() }).to_string().into();
-    attempts(&sandbox, &input, WARM).await;
+    attempts(&sandbox, &echo, &input, WARM).await;
     let meter = Meter::start();
-    attempts(&sandbox, &input, count).await;
+    attempts(&sandbox, &echo, &input, count).await;
     meter.used()
 }
 
-async fn attempts(sandbox: &Arc<Sandbox>, input: &Arc<str>, count: usize) {
+async fn attempts(sandbox: &Arc<Sandbox>, echo: &Prepared, input: &Arc<str>, count: usize) {
     let clients = (0..IN_FLIGHT).map(|_| {
-        let (sandbox, input) = (Arc::clone(sandbox), Arc::clone(input));
+        let (sandbox, echo, input) = (Arc::clone(sandbox), echo.clone(), Arc::clone(input));
         tokio::spawn(async move {
             for _ in 0..count / IN_FLIGHT {
-                sandbox.attempt("echo", &input).await;
+                sandbox.attempt(&echo, "echo", &input).await;
             }
         })
     });

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlock::model::classify::Ended;
 use airlock::model::clock::{Clock as _, SystemClock};
+use airlock::model::limits::Limits;
 use airlock::sandbox::threads::{Group, Threads};
 use airlock_benches::bare::Bare;
 use airlock_benches::figure::Figure;
-use airlock_benches::forgetful::Forgetful;
 use airlock_benches::load::{self, kilobyte};
 use airlock_benches::samples::{Samples, micros};
-use airlock_benches::sandbox::Sandbox;
+use airlock_tests::forgetful::Forgetful;
 use airlock_tests::guests;
+use airlock_tests::sandbox::Sandbox;
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -94,16 +94,17 @@ async fn hand_over(count: usize) -> Samples {
 /// How long the call was on its guests' thread, and how long it took for who asked: a task like those that serve doors,
 /// so that no time is counted that waits for another thread to begin.
 async fn engine(count: usize, input: String) -> (Samples, Samples) {
-    let sandbox = Sandbox::start(Path::new(guests::ECHO)).await;
+    let sandbox = Sandbox::start(Limits::default());
+    let echo = sandbox.load(Path::new(guests::ECHO));
     let task = tokio::spawn(async move {
         let clock = SystemClock::start();
         let (mut turns, mut times) = (Vec::new(), Vec::new());
         for _ in 0..WARM + count {
             let start = clock.steady();
-            let finished = sandbox.attempt("echo", &input).await;
+            let finished = sandbox.attempt(&echo, "echo", &input).await;
             times.push(clock.steady() - start);
             turns.push(finished.usage.time);
-            assert!(matches!(finished.ended, Ended::Replied(_)), "{:?}", finished.ended);
+            assert!(finished.said.is_ok(), "{:?}", finished.said);
         }
         (measured(turns), measured(times))
     });

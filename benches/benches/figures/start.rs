@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use airlock::config::Config;
+use airlock::host::configuration;
 use airlock::model::clock::{Clock as _, SystemClock};
 use airlock::model::id::CallerName;
 use airlock_benches::bare::Bare;
@@ -67,7 +67,7 @@ fn start(config: &Path) -> (Duration, Duration) {
 
 /// What the child does: loads, tells, calls each plugin, tells.
 pub(crate) fn serve(config: &Path) -> ExitCode {
-    let config = match Config::load(Some(config)) {
+    let config = match configuration(Some(config)) {
         Ok(config) => config,
         Err(faults) => {
             eprintln!("{faults}");

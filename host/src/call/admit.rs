@@ -10,6 +10,7 @@ use super::validate::Valid;
 use super::{Parts, Turn};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
+use crate::model::id::CallerName;
 use crate::model::limits::Limits;
 use crate::sandbox::Prepared;
 
@@ -39,20 +40,33 @@ impl Admitted {
 /// Waits for a place, in turn among callers.
 pub(super) async fn admit(parts: &Parts, valid: Valid) -> Result<Admitted, Turn> {
     let resolved = valid.fresh().authorized().resolved();
-    let want =
-        Want { plugin: resolved.tool().name.plugin.clone(), caller: resolved.asker().caller().0.clone() };
-    let overloaded =
-        |text: String| Turn::Refuse(Failure::new(Kind::Throttled, code::OVERLOADED, text).after(COME_BACK));
     let wait = resolved.setting().config.limits.wait;
     let prepared = resolved.tool().code.prepared().await;
     let prepared = prepared.map_err(|text| Turn::Refuse(Failure::internal(text)))?;
+    let place = place(parts, &resolved.tool().name.plugin, resolved.asker().caller(), wait).await;
+    let place = place.map_err(Turn::Refuse)?;
+    Ok(Admitted { valid, place, prepared })
+}
+
+/// Waits for a place of this plugin and this caller.
+///
+/// # Errors
+/// Where too many wait already, or none becomes free in time.
+pub(super) async fn place(
+    parts: &Parts,
+    plugin: &str,
+    caller: &CallerName,
+    wait: Duration,
+) -> Result<Place, Failure> {
+    let want = Want { plugin: plugin.to_owned(), caller: caller.0.clone() };
+    let overloaded = |text: String| Failure::new(Kind::Throttled, code::OVERLOADED, text).after(COME_BACK);
     match parts.places.ask(want) {
-        Asked::Granted(place) => Ok(Admitted { valid, place, prepared }),
+        Asked::Granted(place) => Ok(place),
         Asked::Full(waiting) => {
             Err(overloaded(format!("every place is taken and {waiting} calls wait already; nothing was run")))
         }
         Asked::Queued(turn) => match tokio::time::timeout(wait, turn).await {
-            Ok(Ok(place)) => Ok(Admitted { valid, place, prepared }),
+            Ok(Ok(place)) => Ok(place),
             Ok(Err(_)) | Err(_) => {
                 Err(overloaded(format!("no place became free within {wait:?}; nothing was run")))
             }
@@ -109,7 +123,7 @@ impl Places {
     pub fn new(limits: &Limits) -> Self {
         let table = Table {
             at_once: limits.at_once,
-            share: limits.at_once.div_ceil(2),
+            share: (limits.at_once / 2).max(1),
             most_waiting: limits.waiting,
             taken: 0,
             plugins: HashMap::new(),
@@ -248,6 +262,15 @@ mod tests {
         assert!(first.is_some() && second.is_some());
         assert!(granted(places.ask(want("p", "c"))).is_none());
         assert!(granted(places.ask(want("q", "a"))).is_some());
+    }
+
+    #[test]
+    fn half_of_an_odd_number_is_the_smaller_part() {
+        let places = places(3, 10);
+        let _held = granted(places.ask(want("p", "a"))).unwrap();
+        assert!(granted(places.ask(want("p", "b"))).is_none());
+        assert!(granted(places.ask(want("q", "a"))).is_none());
+        assert!(granted(places.ask(want("q", "b"))).is_some());
     }
 
     #[test]

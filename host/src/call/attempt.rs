@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::checkpoint::Started;
 use super::parts::Driven;
+use super::past::{self, Touched};
 use super::reserve::{Earlier, Held, Hold};
 use super::validate::Valid;
 use super::{Parts, folders};
@@ -23,6 +24,7 @@ use crate::sandbox::capability::effects::Effects;
 use crate::sandbox::capability::secrets::{derived, derived_bytes};
 use crate::sandbox::capability::staging::{Bounds, Staging};
 use crate::sandbox::logbook::Logbook;
+use crate::sandbox::question::Call;
 use crate::sandbox::threads::Group;
 use crate::store::Outcome;
 
@@ -44,6 +46,8 @@ pub(super) struct Ran {
     pub(super) effects: Vec<Effect>,
     pub(super) outcomes: Vec<Outcome>,
     pub(super) staged: Staged,
+    /// The state of what it touched, as far as its plugin tells.
+    pub(super) fingerprint: Option<String>,
     pub(super) driven: Driven,
 }
 
@@ -66,13 +70,15 @@ pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
     let effects = journal(parts, &hold, attempt, effects, limits.requests);
     let staging = staging(parts, &entry, &effects, limits.key_value, cost);
     let clock = parts.clock.steady();
-    let prepared = prepare(parts, &valid, &entry, prepared, saved, sitting, &effects, &staging, &log);
-    let finished = parts.engine.attempt(prepared).await;
+    let prepared = prepare(parts, &valid, &entry, prepared, saved.clone(), sitting, &effects, &staging, &log);
+    let question = Call { tool: entry.tool.name.clone(), input: valid.input().to_owned() };
+    let finished = parts.engine.attempt(question, prepared).await;
     drop(place);
     // A guest whose time is over may still be in its last slice: nothing that it begins now is let through.
     effects.close().await;
     let brought = attachment::size(resolved.attachments());
-    let ended = beside(effects.stopped().unwrap_or(finished.ended), brought, limits);
+    let ended = finished.said.map_or_else(|ended| ended, Ended::Replied);
+    let ended = beside(effects.stopped().unwrap_or(ended), brought, limits);
     let ended = checked(&entry, ended).await;
     let time = parts.clock.steady().saturating_sub(clock);
     let staged = staging.close();
@@ -86,7 +92,19 @@ pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
             Err(failure) => log.host(&format!("could not put back what was changed in folders: {failure}")),
         }
     }
-    Tried { ran: Ran { valid, hold, attempt, ended, usage, log, effects: all, outcomes, staged, driven } }
+    let effects = all;
+    let touched = Touched {
+        valid: &valid,
+        run: hold.run(),
+        ended: &ended,
+        effects: &effects,
+        outcomes: &outcomes,
+        saved,
+    };
+    let fingerprint = past::touched(parts, touched, &log).await;
+    Tried {
+        ran: Ran { valid, hold, attempt, ended, usage, log, effects, outcomes, staged, fingerprint, driven },
+    }
 }
 
 fn journal(parts: &Parts, hold: &Hold, attempt: u32, earlier: Vec<Effect>, requests: u64) -> Arc<Effects> {
@@ -105,6 +123,7 @@ fn staging(parts: &Parts, entry: &Entry, effects: &Effects, room: u64, spent: u6
         room,
         spent,
         cost: entry.tool.cost_micros,
+        saves: true,
     };
     Staging::new(Arc::clone(&parts.store), effects.lease(), bounds)
 }
@@ -126,9 +145,7 @@ fn prepare(
     let secret = parts.store.secret();
     Attempt {
         prepared,
-        tool: entry.tool.name.clone(),
         grants: Arc::clone(&entry.grants),
-        input: valid.input().to_owned(),
         context: Context {
             run: run.to_string(),
             attempt: effects.attempt(),

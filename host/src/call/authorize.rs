@@ -22,6 +22,17 @@ impl Authorized {
 
 /// Checks permissions and who must say yes.
 pub(super) fn authorize(resolved: Resolved) -> Result<Authorized, Turn> {
+    permitted(&resolved)?;
+    let entry = resolved.tool();
+    if confirm(resolved.asker(), entry) {
+        let text = format!("a person must say yes to {}, and nobody can be asked here", entry.name);
+        return Err(Turn::Refuse(Failure::new(Kind::Denied, code::NEEDS_PERSON, text)));
+    }
+    Ok(Authorized { resolved })
+}
+
+/// Checks permissions alone: who may call may look ahead, and need not be confirmed for that.
+pub(super) fn permitted(resolved: &Resolved) -> Result<(), Turn> {
     let entry = resolved.tool();
     if let Some(Lacking { who, permissions }) = resolved.asker().lacks(&entry.tool.permissions) {
         let text =
@@ -30,11 +41,7 @@ pub(super) fn authorize(resolved: Resolved) -> Result<Authorized, Turn> {
             Failure::new(Kind::Denied, code::PERMISSION_DENIED, text).with_detail("missing", permissions);
         return Err(Turn::Refuse(failure));
     }
-    if confirm(resolved.asker(), entry) {
-        let text = format!("a person must say yes to {}, and nobody can be asked here", entry.name);
-        return Err(Turn::Refuse(Failure::new(Kind::Denied, code::NEEDS_PERSON, text)));
-    }
-    Ok(Authorized { resolved })
+    Ok(())
 }
 
 /// Whether a person must say yes: what the operator says of the caller goes before what holds for the tool.

@@ -50,11 +50,11 @@ async fn result(
             return Err(Turn::Refuse(unknown(run)));
         }
         if let Some(record) = record {
-            let running = record.summary.state == RunState::Running;
-            if let (false, Some(replay)) = (running, super::recall::Replay::of(&record)) {
+            if record.summary.state != RunState::Running {
+                let replay = super::recall::Replay::of(&record).ok_or_else(|| Turn::Refuse(gone(id)))?;
                 return Ok(Box::new(replay));
             }
-            if running && parts.abandoned(id, record.owner) {
+            if parts.abandoned(id, record.owner) {
                 recover::close(parts, id).await.map_err(|failure| super::recall::unavailable(&failure))?;
                 continue;
             }
@@ -70,6 +70,12 @@ async fn result(
 pub(super) fn unknown(run: &str) -> Failure {
     let run: String = run.chars().filter(|letter| !letter.is_control()).take(64).collect();
     let text = format!("there is no such run of this caller: {run}");
+    Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text)
+}
+
+/// The refusal for a run whose result was removed.
+pub(super) fn gone(run: RunId) -> Failure {
+    let text = format!("the result of the run is no longer kept: {run}");
     Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text)
 }
 

@@ -2,6 +2,8 @@
 
 use super::reserve::{Held, Reserved};
 use crate::model::clock::Timestamp;
+use crate::model::id::Digest;
+use crate::model::run::Does;
 use crate::plugin::Entry;
 use crate::store::NewAttempt;
 
@@ -20,7 +22,12 @@ impl Started {
 
 /// The checkpoint of an attempt, as the transaction that makes or takes its run writes it.
 pub(super) fn attempt(entry: &Entry, attempt: u32, at: Timestamp) -> NewAttempt {
-    NewAttempt { attempt, plugin: entry.digest, at }
+    NewAttempt { attempt, does: Does::Call, plugin: entry.digest, at }
+}
+
+/// The checkpoint of an attempt to take a call back, as the transaction that takes its run writes it.
+pub(super) fn rollback(plugin: Digest, attempt: u32, at: Timestamp) -> NewAttempt {
+    NewAttempt { attempt, does: Does::Rollback, plugin, at }
 }
 
 /// Goes on once the checkpoint is durable: `reserve` wrote it with the run.

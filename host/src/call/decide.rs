@@ -10,7 +10,7 @@ use crate::model::effect::{Effect, EffectState, Left};
 use crate::model::failure::{Failure, Kind};
 use crate::model::reply::{Output, Reply, Stored};
 use crate::model::run::Record;
-use crate::model::state::{Event, RunState};
+use crate::model::state::{Event, Reason, RunState};
 use crate::store::{Decided, Kept};
 
 /// What a person found.
@@ -49,17 +49,19 @@ pub async fn decide(
         super::possible(parts, &again(parts, record)?)?;
     }
     let (Shaped { stored, kept }, word) = match &decision {
+        // What is left of a rollback stays, and so does what was told of the call.
+        Decision::Happened { data: None }
+            if record.summary.state == RunState::Suspended(Reason::NotUndone) =>
+        {
+            told(parts, record)?
+        }
         Decision::Happened { data } => (happened(parts, record, data.as_deref())?, "ok".to_owned()),
         Decision::DidNot => {
             let failure = undone(record);
             (alone(Stored::error(&failure)), failure.code.into_owned())
         }
         // What was told stays told until the next attempt has ended.
-        Decision::Again => {
-            let told = record.stored.clone().unwrap_or_else(|| Stored::error(&undone(record)));
-            let kept = parts.store.kept(run).map_err(|failure| refusal(&failure))?;
-            (Shaped { stored: told, kept }, record.summary.code.clone().unwrap_or_default())
-        }
+        Decision::Again => told(parts, record)?,
     };
     let decided = Decided {
         lease: record.lease,
@@ -88,9 +90,10 @@ pub async fn decide(
 }
 
 /// The run as it stands once its process, if that died, is out of the way.
-async fn closed(parts: &Arc<Parts>, record: &Record) -> Result<Record, Failure> {
+pub(super) async fn closed(parts: &Arc<Parts>, record: &Record) -> Result<Record, Failure> {
     let run = record.summary.run;
-    if record.summary.state == RunState::Running && parts.abandoned(run, record.owner) {
+    let at_it = matches!(record.summary.state, RunState::Running | RunState::RollingBack);
+    if at_it && parts.abandoned(run, record.owner) {
         recover::close(parts, run).await.map_err(|failure| refusal(&failure))?;
         let fresh = parts.store.run(run).map_err(|failure| refusal(&failure))?;
         return Ok(fresh.unwrap_or_else(|| record.clone()));
@@ -137,6 +140,18 @@ fn happened(parts: &Parts, record: &Record, data: Option<&str>) -> Result<Shaped
     }
     let output = Output { data: text.to_owned(), ..Output::default() };
     Ok(result::output(entry, &setting, output))
+}
+
+/// What was told of the run, as it stands, and its word.
+fn told(parts: &Parts, record: &Record) -> Result<(Shaped, String), Failure> {
+    let stored = record.stored.clone().unwrap_or_else(|| Stored::error(&undone(record)));
+    let kept = parts.store.kept(record.summary.run).map_err(|failure| refusal(&failure))?;
+    let word = record
+        .summary
+        .code
+        .clone()
+        .unwrap_or_else(|| if stored.ok { "ok".to_owned() } else { String::new() });
+    Ok((Shaped { stored, kept }, word))
 }
 
 fn alone(stored: Stored) -> Shaped {

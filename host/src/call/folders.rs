@@ -7,6 +7,7 @@ use crate::config::{DirectoryAccess, PluginGrants};
 use crate::model::change::Recorded;
 use crate::model::effect::{Effect, EffectState, Left};
 use crate::model::id::RunId;
+use crate::sandbox::capability::files::change::Undone;
 use crate::sandbox::logbook::Logbook;
 use crate::store::{Outcome, StoreFailure};
 
@@ -27,35 +28,88 @@ pub(super) async fn put_back(
         return Ok(Vec::new());
     }
     let mut changes = parts.store.changes(run)?;
-    let is_change = |effect: &Effect| changes.iter().any(|recorded| is_of(recorded, effect));
-    let others: Vec<Effect> = effects.iter().filter(|effect| !is_change(effect)).cloned().collect();
+    let others: Vec<Effect> = effects.iter().filter(|effect| !is_change(&changes, effect)).cloned().collect();
     if !Left::by(&others).nothing() {
         return Ok(Vec::new());
     }
     changes.retain(|recorded| effects.iter().any(|effect| may_stand(effect) && is_of(recorded, effect)));
+    let restored = restore(parts, run, granted, effects, changes).await?;
+    for (effect, undone) in restored.left() {
+        log.host(&format!(
+            "could not put back {} {}: {}",
+            effect.method,
+            effect.target.escape_debug(),
+            why(undone)
+        ));
+    }
+    Ok(restored.outcomes())
+}
+
+/// What became of changes that were to be put back: each with its effect, as that stands since.
+#[derive(Debug)]
+pub(super) struct Restored(Vec<(Effect, Outcome, Undone)>);
+
+impl Restored {
+    /// How the effects stand.
+    pub(super) fn outcomes(&self) -> Vec<Outcome> {
+        self.0.iter().map(|(_, outcome, _)| outcome.clone()).collect()
+    }
+
+    /// Those that are left, and why.
+    pub(super) fn left(&self) -> impl Iterator<Item = (&Effect, &Undone)> {
+        self.0
+            .iter()
+            .filter(|(_, _, undone)| *undone != Undone::PutBack)
+            .map(|(effect, _, undone)| (effect, undone))
+    }
+
+    /// How many changes there were.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Why a change is left, in words.
+pub(super) fn why(undone: &Undone) -> &str {
+    match undone {
+        Undone::PutBack => "it is as it was before",
+        Undone::Changed => "it was changed by somebody else since",
+        Undone::Left(why) => why,
+    }
+}
+
+/// Whether the effect changed a lent folder.
+pub(super) fn is_change(changes: &[Recorded], effect: &Effect) -> bool {
+    changes.iter().any(|recorded| is_of(recorded, effect))
+}
+
+/// Puts changes back, and writes into the effects how they stand since.
+///
+/// # Errors
+/// Where that cannot be written down.
+pub(super) async fn restore(
+    parts: &Parts,
+    run: RunId,
+    granted: Option<&PluginGrants>,
+    effects: &mut [Effect],
+    changes: Vec<Recorded>,
+) -> Result<Restored, StoreFailure> {
     let lent = |name: &str| -> Option<PathBuf> {
         let directory = granted?.directories.get(name)?;
         (directory.access == DirectoryAccess::Write).then(|| directory.path.clone())
     };
-    let mut outcomes = Vec::new();
-    for (outcome, put_back) in parts.files.put_back(run, changes, lent).await? {
+    let mut restored = Vec::new();
+    for (outcome, undone) in parts.files.put_back(run, changes, lent).await? {
         let named =
             |effect: &&mut Effect| (effect.attempt, effect.ordinal) == (outcome.attempt, outcome.ordinal);
         if let Some(effect) = effects.iter_mut().find(named) {
             effect.state = outcome.state;
-            if let Err(why) = put_back {
-                log.host(&format!(
-                    "could not put back {} {}: {why}",
-                    effect.method,
-                    effect.target.escape_debug()
-                ));
-            }
+            restored.push((effect.clone(), outcome, undone));
         }
-        outcomes.push(outcome);
     }
-    Ok(outcomes)
+    Ok(Restored(restored))
 }
 
-fn is_of(recorded: &Recorded, effect: &Effect) -> bool {
+pub(super) fn is_of(recorded: &Recorded, effect: &Effect) -> bool {
     (recorded.attempt, recorded.ordinal) == (effect.attempt, effect.ordinal)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Parts;
-use super::awaited::{running, unknown};
+use super::awaited::{gone, running, unknown};
 use super::decide::refusal;
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
@@ -38,10 +38,7 @@ pub fn page(
     if record.summary.state == RunState::Running {
         return Err(running(id));
     }
-    let Some(stored) = record.stored else {
-        let text = format!("the result of the run is no longer kept: {id}");
-        return Err(Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text));
-    };
+    let Some(stored) = record.stored else { return Err(gone(id)) };
     let whole = match stored.trimmed {
         Some(_) => parts.store.kept(id).map_err(|failure| refusal(&failure))?.whole.unwrap_or(stored.body),
         None => stored.body,

@@ -46,6 +46,10 @@ pub struct Replay {
 impl Replay {
     /// What is stored of a run; none where it has not ended.
     pub(super) fn of(record: &Record) -> Option<Self> {
+        // One that is at it again still holds what its last attempt came to.
+        if record.summary.state == RunState::Running {
+            return None;
+        }
         Some(Self {
             run: record.summary.run,
             attempts: record.summary.attempts,
@@ -125,7 +129,7 @@ pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized
 }
 
 /// Looks at what came beside the input.
-fn bearable(resolved: &Resolved) -> Result<(), Turn> {
+pub(super) fn bearable(resolved: &Resolved) -> Result<(), Turn> {
     let (attachments, limit) = (resolved.attachments(), resolved.setting().config.limits.attachments);
     let mut faults = Vec::new();
     let mut fault = |text: String| faults.push(Fault { path: String::new(), text });

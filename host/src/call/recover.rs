@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
-use super::{Parts, folders, settle};
+use super::{Parts, folders, rollback, settle};
 use crate::model::classify::{Ended, classify};
 use crate::model::id::RunId;
-use crate::model::state::Event;
+use crate::model::state::{Event, RunState};
 use crate::sandbox::logbook::Logbook;
 use crate::store::{StoreFailure, Take};
 
-/// Closes every run whose process is gone. Gives how many there were.
+/// Closes every run that nobody drives: its process is gone, or it is this one and could not write the end down. Gives
+/// how many there were.
 ///
 /// # Errors
 /// Where the store cannot be read or written.
 pub async fn close_all(parts: &Arc<Parts>) -> Result<u32, StoreFailure> {
     let mut closed = 0;
     for (run, owner) in parts.store.unfinished()? {
-        if parts.store.gone(owner) {
+        if parts.abandoned(run, owner) {
             close(parts, run).await?;
             closed += 1;
         }
@@ -31,13 +32,16 @@ pub async fn close_all(parts: &Arc<Parts>) -> Result<u32, StoreFailure> {
 pub(super) async fn close(parts: &Arc<Parts>, run: RunId) -> Result<(), StoreFailure> {
     let Some(record) = parts.store.run(run)? else { return Ok(()) };
     // Whoever met the run without an owner may come late: another has closed it by now, or goes on with it.
-    if record.summary.state.apply(Event::Adopted).is_err() || !parts.abandoned(run, record.owner) {
+    let Ok(state) = record.summary.state.apply(Event::Adopted) else { return Ok(()) };
+    if !parts.abandoned(run, record.owner) {
         return Ok(());
     }
     let driven = parts.drive(run);
     let take = Take {
         lease: record.lease,
         event: Event::Adopted,
+        state,
+        by: None,
         owner: parts.store.process(),
         at: parts.clock.now(),
         attempt: None,
@@ -46,6 +50,9 @@ pub(super) async fn close(parts: &Arc<Parts>, run: RunId) -> Result<(), StoreFai
     let Some(lease) = parts.store.take(take).await? else { return Ok(()) };
     // Looked at again under the lease: until then the dead process' last writes may have been under way.
     let Some(mut record) = parts.store.run(run)? else { return Ok(()) };
+    if state == RunState::RollingBack {
+        return rollback::close(parts, &record, lease).await;
+    }
     let setting = parts.setting();
     let log = Logbook::new(setting.config.limits.log);
     let granted = setting.config.grants.get(&record.summary.tool.plugin);

@@ -124,9 +124,7 @@ async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Resul
     let Some(record) = record.filter(|record| record.lease == found.lease) else {
         return Err(Turn::Again);
     };
-    if record.summary.state.apply(Event::Rearmed).is_err() {
-        return Err(Turn::Again);
-    }
+    let Ok(state) = record.summary.state.apply(Event::Rearmed) else { return Err(Turn::Again) };
     // A late answer may have told of what must not be done twice, after the run was said to be safe to go on.
     let again = record.events.last().is_some_and(|last| last.event == Event::DecidedAgain.word());
     if Left::by(&record.effects).once && !again {
@@ -137,6 +135,8 @@ async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Resul
     let take = Take {
         lease: found.lease,
         event: Event::Rearmed,
+        state,
+        by: None,
         owner: parts.store.process(),
         at: began,
         attempt: Some(checkpoint::attempt(valid.fresh().authorized().resolved().tool(), attempt, began)),

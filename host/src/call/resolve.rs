@@ -10,7 +10,7 @@ use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::{CallerName, SceneName, ToolName, TraceId, UserName};
 use crate::model::key::Key;
-use crate::model::nearest;
+use crate::model::nearest::nearest_tools;
 use crate::plugin::Entry;
 
 /// A call as it comes in.
@@ -222,8 +222,8 @@ fn suspended(setting: &Setting, asker: &Asker, name: &ToolName) -> Option<Failur
 
 fn unknown(setting: &Setting, asker: &Asker, asked: &str) -> Failure {
     let seen: Vec<String> = seen(setting, asker).map(|tool| tool.name.to_string()).collect();
-    let near: Vec<&str> =
-        nearest::nearest(asked, seen.iter().map(String::as_str)).into_iter().take(3).collect();
+    let names: Vec<&str> = seen.iter().map(String::as_str).collect();
+    let near = nearest_tools(asked, ".", &names);
     let asked: String = asked.chars().filter(|c| !c.is_control()).take(100).collect();
     let text = match near.as_slice() {
         [] => format!("there is no such tool: {asked}"),

@@ -69,7 +69,8 @@ impl Finished {
 /// Writes the end down and waits until it is durable, where anybody could ever ask for it again.
 pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result<Finished, Turn> {
     let (ran, verdict) = classified.into_parts();
-    let Ran { valid, hold, attempt, usage, log, effects, outcomes, staged, driven, ended: _ } = ran;
+    let Ran { valid, hold, attempt, usage, log, effects, outcomes, staged, fingerprint, driven, ended: _ } =
+        ran;
     let resolved = valid.fresh().authorized().resolved();
     let entry = resolved.tool();
     let key = key_told(&hold, resolved.key().map(crate::model::key::Key::as_str), hold.run());
@@ -77,6 +78,7 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
     let life = key_life(&setting.config.limits, entry.tool.repeat);
     let mut end = shaped(verdict, key.clone(), life, Arc::clone(entry), Arc::clone(setting)).await;
     end.attempt = attempt;
+    end.fingerprint = fingerprint;
     end.usage = usage;
     end.outcomes = outcomes;
     end.staged = lasting(staged, &end, &setting.mask);
@@ -178,6 +180,10 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, shaping: S
     let mask = &shaping.setting.mask;
     let event = verdict.event();
     let rearms = verdict.rearms() && key.is_some();
+    let cleanup = match &verdict {
+        Verdict::Done(output) => output.cleanup,
+        Verdict::Failed { .. } | Verdict::Partial { .. } | Verdict::Unknown { .. } => None,
+    };
     let (shaped, word, log) = match verdict {
         Verdict::Done(output) => {
             (result::output(shaping.entry, shaping.setting, output), "ok".to_owned(), None)
@@ -208,6 +214,8 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, shaping: S
         log: log.map(|line| format!("host: {}\n", line.replace('\n', "\\n"))).unwrap_or_default(),
         outcomes: Vec::new(),
         staged: Staged::default(),
+        fingerprint: None,
+        cleanup,
         life,
         at: crate::model::clock::Timestamp(0),
     }

@@ -18,7 +18,7 @@ use crate::model::attachment::Attachment;
 use crate::model::failure::Failure;
 use crate::model::id::{RunId, TraceId};
 use crate::model::pointer::Unshown;
-use crate::model::reply::{Meta, Reply, Stored};
+use crate::model::reply::{Meta, Reply, Stored, Usage};
 use crate::model::run::Record;
 
 /// A call from its caller's point of view: when it came in, under which trace, and what held then.
@@ -125,6 +125,25 @@ pub(super) fn refusal(parts: &Parts, call: &Call, failure: &Failure) -> Reply {
     }
     let stored = result::error(failure, &Unshown::default(), &call.setting).stored;
     let meta = Meta { trimmed: stored.trimmed.clone(), ..call.meta(parts) };
+    Reply { body: stored.to_body(), attachments: Vec::new(), meta }
+}
+
+/// The reply to a look ahead: no run was made.
+pub(super) fn looked(
+    parts: &Parts,
+    call: &Call,
+    stored: &Stored,
+    usage: Usage,
+    dropped: Vec<String>,
+) -> Reply {
+    let meta = Meta {
+        fuel: usage.fuel,
+        memory_bytes: usage.memory,
+        effects: usage.effects,
+        dropped,
+        trimmed: stored.trimmed.clone(),
+        ..call.meta(parts)
+    };
     Reply { body: stored.to_body(), attachments: Vec::new(), meta }
 }
 

@@ -41,20 +41,27 @@ impl Valid {
 pub(super) async fn validate(mut fresh: Fresh) -> Result<Valid, Turn> {
     let value = fresh.take_input();
     let resolved = fresh.authorized().resolved();
-    let (entry, bytes) = (Arc::clone(resolved.tool()), resolved.input().len());
-    let (input, dropped) = if entry.input.is_quick(bytes) {
-        check(&entry, value, bytes)?
-    } else {
-        // Away from the threads that serve; how long it takes is bounded by what the schema takes at all.
-        match tokio::task::spawn_blocking(move || check(&entry, value, bytes)).await {
-            Ok(checked) => checked?,
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        }
-    };
+    let (input, dropped) = checked(resolved.tool(), value, resolved.input().len()).await?;
     Ok(Valid { input, dropped, fresh })
 }
 
-/// The input as the tool gets it, and what was left out.
+/// The input of so many bytes as the tool gets it, and what was left out.
+pub(super) async fn checked(
+    entry: &Arc<Entry>,
+    value: Value,
+    bytes: usize,
+) -> Result<(String, Vec<String>), Turn> {
+    if entry.input.is_quick(bytes) {
+        return check(entry, value, bytes);
+    }
+    let entry = Arc::clone(entry);
+    // Away from the threads that serve; how long it takes is bounded by what the schema takes at all.
+    match tokio::task::spawn_blocking(move || check(&entry, value, bytes)).await {
+        Ok(checked) => checked,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
 fn check(entry: &Entry, mut value: Value, bytes: usize) -> Result<(String, Vec<String>), Turn> {
     let dropped = entry
         .input

@@ -9,6 +9,10 @@ use serde_json::{Value, json};
 
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
+use crate::model::unseen::is_unseen;
+
+/// More faults than anybody mends at once; the rest are counted.
+const MOST_SHOWN: usize = 100;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +70,13 @@ impl Faults {
         Self { file: file.to_owned(), source: source.to_owned(), list }
     }
 
+    /// These and more of the same file, in the order of their places.
+    #[must_use]
+    pub fn and(self, more: Option<Self>) -> Self {
+        let list = self.list.into_iter().chain(more.into_iter().flat_map(|more| more.list)).collect();
+        Self::new(&self.file, &self.source, list)
+    }
+
     /// The faults, in the order of their places.
     pub fn list(&self) -> &[Fault] {
         &self.list
@@ -99,37 +110,51 @@ impl Faults {
                 "help": fault.help,
             })
         };
-        self.list.iter().map(document).collect()
+        self.shown().iter().map(document).collect()
+    }
+
+    fn shown(&self) -> &[Fault] {
+        self.list.get(..MOST_SHOWN).unwrap_or(&self.list)
     }
 
     fn summary(&self) -> String {
         match self.list.as_slice() {
             [only] => only.text.clone(),
+            many if many.len() > MOST_SHOWN => {
+                format!("{} has {} faults; these are the first {MOST_SHOWN}", self.file.display(), many.len())
+            }
             many => format!("{} has {} faults", self.file.display(), many.len()),
         }
     }
 
     fn render(&self, renderer: &Renderer) -> String {
+        let source = legible(&self.source);
         let mut text = String::new();
-        for fault in &self.list {
-            text.push_str(&renderer.render(&[self.group(fault)]));
+        for fault in self.shown() {
+            let fault = Fault {
+                text: legible(&fault.text),
+                expected: fault.expected.as_deref().map(legible),
+                help: fault.help.as_deref().map(legible),
+                ..fault.clone()
+            };
+            text.push_str(&renderer.render(&[self.group(&fault, &source)]));
             text.push_str("\n\n");
         }
         if self.list.len() > 1 {
-            text.push_str(&self.summary());
+            text.push_str(&legible(&self.summary()));
         }
         text.truncate(text.trim_end().len());
         text
     }
 
-    fn group<'a>(&'a self, fault: &'a Fault) -> Group<'a> {
-        let path = self.file.to_string_lossy();
+    fn group<'a>(&'a self, fault: &'a Fault, source: &'a str) -> Group<'a> {
+        let path = legible(&self.file.to_string_lossy());
         let title = Level::ERROR.primary_title(fault.text.as_str());
         let mut group = match (&fault.span, self.line(fault)) {
             (Some(_), Some(line)) if fault.hidden => title.element(Origin::path(path).line(line)),
             (Some(span), Some(_)) => {
                 let mark = AnnotationKind::Primary.span(span.clone()).label(fault.expected.as_deref());
-                title.element(Snippet::source(self.source.as_str()).path(path).annotation(mark))
+                title.element(Snippet::source(source).path(path).annotation(mark))
             }
             (None, _) | (_, None) => Group::with_title(title),
         };
@@ -141,6 +166,23 @@ impl Faults {
             None => group,
         }
     }
+}
+
+/// The text as a terminal may have it: what it would act on, or show as nothing, gives way to signs that are as long,
+/// so that places stay what they are.
+fn legible(text: &str) -> String {
+    let mut legible = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter.len_utf8() {
+            // Of these, those that a terminal would act on are drawn as pictures where the line is drawn.
+            1 => legible.push(letter),
+            _ if !is_unseen(letter) => legible.push(letter),
+            2 => legible.push_str("??"),
+            3 => legible.push('\u{fffd}'),
+            _ => legible.push_str("\u{fffd}?"),
+        }
+    }
+    legible
 }
 
 impl fmt::Display for Faults {

@@ -1,14 +1,18 @@
 //! Where the configuration lies, and who is at the keyboard: what the environment tells.
 
-use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Read as _};
+use std::fs::{Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::faults::{Fault, Faults};
+use super::regular;
 
 /// The file's name.
 pub(super) const NAME: &str = "airlock.toml";
+
+/// The longest configuration: more than anybody writes.
+const LONGEST: u64 = 4 << 20;
 
 /// The file to read: the one that was named, else `./airlock.toml`, else the one in the user's configuration folder.
 pub(super) fn find(named: Option<&Path>) -> Result<PathBuf, Faults> {
@@ -38,15 +42,18 @@ pub(super) fn read(file: &Path) -> Result<String, Faults> {
         let help = format!("`airlock init --config {}` writes one", file.display());
         refused(vec![if error.kind() == ErrorKind::NotFound { fault.help(help) } else { fault }])
     };
-    let mut open = File::open(file).map_err(unreadable)?;
+    let open = regular::open(OpenOptions::new().read(true), file).map_err(unreadable)?;
     let metadata = open.metadata().map_err(unreadable)?;
     let faults = distrusted(file, foreign(&metadata), metadata.mode());
     if !faults.is_empty() {
         return Err(refused(faults));
     }
-    let mut text = String::new();
-    open.read_to_string(&mut text).map_err(unreadable)?;
-    Ok(text)
+    String::from_utf8(regular::whole(&open, LONGEST).map_err(unreadable)?).map_err(|error| {
+        let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let fault = Fault::new(format!("{} cannot be read: line {line} is no UTF-8", file.display()));
+        refused(vec![fault.help("save it as UTF-8")])
+    })
 }
 
 /// Why a configuration with this mode, of this other user, is not obeyed.

@@ -104,7 +104,10 @@ fn plugins(written: &Written, list: &mut Vec<(Range<usize>, Mention)>) {
             .map(|(key, _)| (key.span(), Mention::Value { plugin: plugin(), key: key.get_ref().clone() }));
         let secrets = items(grants.secrets.as_ref())
             .map(|name| (name.span(), Mention::Secret { plugin: plugin(), name: name.get_ref().0.clone() }));
+        // Where a value cannot be read, nobody knows which origin a need means by it.
+        let unread = grants.config.as_ref().is_some_and(|values| !values.get_ref().faulty.is_empty());
         let origins = items(grants.http.as_ref()).filter_map(|grant| grant.get_ref().origin.as_ref());
+        let origins = origins.filter(|_| !unread);
         let http = origins.map(|origin| {
             (origin.span(), Mention::Http { plugin: plugin(), origin: origin.get_ref().clone() })
         });

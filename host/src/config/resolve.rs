@@ -16,10 +16,13 @@ use super::read::Named;
 use super::resolved::{Config, HttpGrant, PluginGrants, ToolRules};
 use super::secrets::Secrets;
 use super::written::{self, McpName, PluginName, SecretName, Written};
-use super::{bounds, callers, secrets};
+use super::{bounds, callers, regular, secrets};
 use crate::model::id::ToolName;
 use crate::model::limits::Limits;
 use crate::model::nearest::nearest;
+
+/// The longest file of certificates: more than the whole web trusts.
+const MOST_ROOTS: u64 = 16 << 20;
 
 /// Resolves what was written in `file`, which has this text; `env` gives the variables of the environment.
 pub(super) fn resolve(
@@ -252,7 +255,7 @@ fn roots(written: written::Http, folder: &Path, faults: &mut Vec<Fault>) -> Vec<
     let mut roots = Vec::new();
     for name in value(written.roots) {
         let path = folder.join(name.get_ref());
-        let why = match std::fs::read(&path) {
+        let why = match regular::read(&path, MOST_ROOTS) {
             Ok(pem) => match CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>() {
                 Ok(certificates) if !certificates.is_empty() => {
                     roots.push(pem);

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::ops::Range;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 
 use super::faults::Fault;
 use super::read::Named;
+use super::regular;
 use super::written::{self, SecretName};
 use crate::model::secret::SecretValue;
 
@@ -162,12 +163,8 @@ fn kept(file: &Path) -> Result<String, Missing> {
     let missing = |why: String, help: String| Missing { why, expected: "a file that holds the secret", help };
     let write = || format!("write it there, for your eyes alone: `install -m 600 /dev/stdin {shown}`");
     let unreadable = |error: io::Error| missing(format!("{shown} cannot be read: {error}"), write());
-    // A pipe without a writer would keep the start waiting.
-    let open = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(file).map_err(unreadable)?;
+    let open = regular::open(OpenOptions::new().read(true), file).map_err(unreadable)?;
     let metadata = open.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(missing(format!("{shown} is no file"), write()));
-    }
     if let Some(mend) = open_to_others(&metadata) {
         let why = format!("{shown} is not used: others can read it");
         return Err(missing(why, format!("`chmod {mend} {shown}`, and think of who may have read it")));

@@ -542,7 +542,7 @@ fn what_a_key_still_gives_is_kept_as_long_as_the_key() {
 #[test]
 fn who_only_looks_needs_no_secret() {
     let text = "[secrets]\ndesk_token = { env = \"DESK_TOKEN\" }\nunset = { env = \"UNSET\" }\nempty = { env = \"EMPTY\" }\n";
-    let look = |text| Config::read(text, Path::new("airlock.toml"), &env, Secrets::IfThere);
+    let look = |text| Config::read(text, Path::new("airlock.toml"), &env, Secrets::IfThere, |_| None);
     assert_eq!(look(text).unwrap().secrets.keys().collect::<Vec<_>>(), ["desk_token"]);
     assert!(faults(text).contains("airlock.toml has 2 faults"), "{}", faults(text));
     assert!(look("[secrets]\na = {}\n").is_err(), "what is written wrong is wrong for all");
@@ -866,9 +866,9 @@ fn the_reference_is_in_force_as_it_stands_and_with_every_setting_taken_in() {
     assert_eq!(parse(Config::reference()).unwrap().limits, Limits::default());
     let text =
         reference_in_force().replace("#roots", "roots").replace("roots = [\"extra-ca.pem\"]", "roots = []");
-    let text = text.replace("/srv/notes", "/usr").replace("/srv/manuals", "/usr");
+    let text = text.replace("/srv/notes", "/usr");
     // Its secrets are examples.
-    let config = Config::read(&text, Path::new("airlock.toml"), &env, Secrets::IfThere);
+    let config = Config::read(&text, Path::new("airlock.toml"), &env, Secrets::IfThere, |_| None);
     let config = config.unwrap_or_else(|faults| panic!("{faults}"));
     assert_eq!(config.limits, Limits::default());
     assert_eq!(

@@ -16,6 +16,8 @@ mod layout;
 mod mcp;
 mod new;
 mod output;
+mod place;
+mod preview;
 mod problem;
 mod progress;
 mod runs;
@@ -126,7 +128,7 @@ async fn dispatch(arguments: Arguments, output: Output) -> Result<Exit, Problem>
         Command::Build(arguments) => build::run(&arguments, config, output).await,
         Command::Check(arguments) => check::run(&arguments, config, output).await,
         Command::Completions(arguments) => completions::run(&arguments, output),
-        Command::Doctor => doctor::run(config, output),
+        Command::Doctor => doctor::run(config, output).await,
         // Done before there are threads.
         Command::Compile { .. } => Ok(Exit::Done),
         Command::Mcp(arguments) => mcp::run(&arguments, config, output).await,

@@ -5,6 +5,7 @@
 mod answer;
 mod asked;
 mod door;
+mod leave;
 mod listing;
 mod names;
 mod own;
@@ -24,6 +25,7 @@ use crate::host::{Cancel, Host};
 use crate::model::id::{CallerName, SceneName};
 use crate::model::limits::Limits;
 use door::Door;
+use leave::Leave;
 use stdio::Stdio;
 use wire::Wire;
 
@@ -54,6 +56,7 @@ impl fmt::Display for Shut {
 impl std::error::Error for Shut {}
 
 /// Serves one client, with the plugins of a host that has loaded them, until standard input ends, and then waits for what is under way.
+/// SIGTERM is the same, but for the time that is waited.
 ///
 /// # Errors
 /// Where the streams cannot be used, or no connection begins.
@@ -65,10 +68,11 @@ pub async fn serve(
 ) -> Result<(), Shut> {
     let longest = usize::try_from(limits.input.saturating_add(BESIDE)).unwrap_or(usize::MAX);
     let Stdio { lines, out, written } = stdio::take(longest).map_err(Shut::Streams)?;
+    let leave = Leave::listen().map_err(Shut::Streams)?;
     let gone = Cancel::default();
     // A call waits for its key, then for a place, and then for its end.
     let patience = limits.wait.saturating_mul(3);
-    let wire = Wire::new(lines, out, gone.clone(), patience);
+    let wire = Wire::new(lines, out, gone.clone(), leave.clone(), patience);
     let door = Arc::new(Door::new(host.clone(), caller, scene, gone));
     let since = door.since_now();
     let served = match Arc::clone(&door).serve(wire).await {
@@ -86,7 +90,10 @@ pub async fn serve(
         Err(error) => Err(Shut::Beginning(error.to_string())),
     };
     // The client is gone; what it asked for goes on to its end, which its key gives it when it comes again.
-    host.quiet(limits.attempt.saturating_add(limits.read)).await;
+    tokio::select! {
+        () = host.quiet(limits.attempt.saturating_add(limits.read)) => {}
+        () = leave.over.asked() => {}
+    }
     let _ = tokio::time::timeout(LAST_LINES, written).await;
     served
 }

@@ -1,5 +1,7 @@
 //! Whether a host could start and do its work here, and what would mend it where it could not; nothing is changed.
 
+mod named;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use bytesize::ByteSize;
 use crate::config::{Config, Diagnosed, Fault, Faults, foreign};
 use crate::model::clock::{Clock as _, SystemClock};
 use crate::plugin::lock::Lock;
+use crate::plugin::mentions::missing_of;
 use crate::plugin::survey::{Surveyed, survey, unaccepted};
 use crate::store::sqlite::{Inspected, inspect};
 
@@ -71,15 +74,20 @@ impl Found {
     }
 }
 
-/// Looks at the configuration that is named, or found, and at all that it names.
-pub fn examine(named: Option<&Path>) -> Vec<Found> {
+/// Looks at the configuration that is named, or found, and at all that it names. Plugins that were not accepted are asked
+/// in a sandbox what they declare; the others declared it when they were.
+pub async fn examine(named: Option<&Path>) -> Vec<Found> {
     let diagnosed = Config::diagnose(named);
-    let mut found = configuration(&diagnosed);
+    let mut found = Vec::new();
     match &diagnosed.config {
         Some(config) => {
+            let (files, surveyed) = plugins(&config.plugins);
+            let named::Asked { declared, faults } = named::ask(config, &surveyed).await;
+            found.extend(configuration(&diagnosed, missing_of(config, &declared)));
             found.extend(secrets(config, diagnosed.missing.as_ref()));
-            let (more, surveyed) = plugins(&config.plugins);
-            found.extend(more);
+            found.extend(files);
+            found.extend(faults);
+            found.extend(named::grants(config, &declared));
             found.extend(lock(config, &surveyed));
             found.push(store(&config.state));
             found.extend(readable(&config.state));
@@ -91,6 +99,7 @@ pub fn examine(named: Option<&Path>) -> Vec<Found> {
             ]));
         }
         None => {
+            found.extend(configuration(&diagnosed, None));
             let text = "secrets, plugins, lock, store and cache were not looked at: the configuration says where they are";
             found.push(Found::doubtful("configuration", text, "mend the configuration, and ask again"));
             found.push(clock(&diagnosed.file.into_iter().collect::<Vec<_>>()));
@@ -99,9 +108,13 @@ pub fn examine(named: Option<&Path>) -> Vec<Found> {
     found
 }
 
-fn configuration(diagnosed: &Diagnosed) -> Vec<Found> {
-    match (&diagnosed.faults, &diagnosed.file) {
-        (Some(faults), _) => told("configuration", faults),
+fn configuration(diagnosed: &Diagnosed, missing: Option<Faults>) -> Vec<Found> {
+    let all = match diagnosed.faults.clone() {
+        Some(faults) => Some(faults.and(missing)),
+        None => missing,
+    };
+    match (all, &diagnosed.file) {
+        (Some(faults), _) => told("configuration", &faults),
         (None, Some(file)) => vec![Found::well("configuration", format!("{} has no faults", file.display()))],
         (None, None) => Vec::new(),
     }

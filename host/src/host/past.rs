@@ -1,11 +1,15 @@
 //! What was called, as whoever may look is shown it.
 
+use std::sync::Arc;
+
 use super::Host;
+use super::under_way::UnderWay;
 use crate::call::shape::private::{self, Look};
-use crate::call::{decide, page};
+use crate::call::{decide, page, past, rollback};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::{CallerName, NotAnId, RunId, UserName};
+use crate::model::past::{Probed, Rollback};
 use crate::model::reply::Page;
 use crate::model::run::{Record, Summary};
 use crate::model::state::Standing;
@@ -69,6 +73,45 @@ impl Host {
             let text = format!("the run has no result, or none that is still kept: {}", shown.summary.run);
             Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text)
         })
+    }
+
+    /// Takes back what a run did, by a person's word: by its plugin's own way, and in lent folders by the host. What
+    /// somebody has changed since is left alone, and so is what only a person can undo; the run then waits for a person.
+    /// What was taken back before is not touched again. It goes on when the future is dropped.
+    ///
+    /// # Errors
+    /// Where the run has not ended, or left nothing behind, or its plugin fails: then it can be tried again. Where it
+    /// could not even begin, the run is as it was.
+    pub async fn rollback(&self, run: &str, person: &str) -> Result<Rollback, Failure> {
+        self.load().await;
+        let record = self.record(run)?;
+        let (parts, under_way, person) = (Arc::clone(&self.parts), self.parts.enter(), person.to_owned());
+        UnderWay::new(async move {
+            let ended = rollback::rollback(&parts, &record, &person).await;
+            drop(under_way);
+            ended
+        })
+        .await
+    }
+
+    /// The state of what a run touched, now, as its plugin tells it: equal states give equal text.
+    ///
+    /// # Errors
+    /// Where there is no such run, or its plugin has no way back or does not answer.
+    pub async fn fingerprint(&self, run: &str) -> Result<Option<String>, Failure> {
+        self.load().await;
+        let _under_way = self.parts.enter();
+        past::fingerprint(&self.parts, &self.record(run)?).await
+    }
+
+    /// Whether a run took effect, as its plugin finds out; nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Host::fingerprint`].
+    pub async fn probe(&self, run: &str) -> Result<Probed, Failure> {
+        self.load().await;
+        let _under_way = self.parts.enter();
+        past::probe(&self.parts, &self.record(run)?).await
     }
 
     fn kept(&self, record: &Record) -> Result<Kept, Failure> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, OnceCell, watch};
 
-use super::Host;
+use super::{Host, configuration};
 use crate::call::{Parts, Setting};
 use crate::config::{Config, Faults};
 use crate::model::code;
@@ -166,7 +166,7 @@ impl Host {
 
 /// Reads a configuration; its secrets may come from commands, which take their time.
 async fn read(file: PathBuf) -> Option<Result<Config, Faults>> {
-    tokio::task::spawn_blocking(move || Config::load(Some(&file))).await.ok()
+    tokio::task::spawn_blocking(move || configuration(Some(&file))).await.ok()
 }
 
 /// What cannot change in a host that is open stays, and is told.
@@ -178,11 +178,9 @@ fn unchangeable(before: &Config, now: &mut Config) -> Option<PluginFault> {
         }
     };
     keep("state", now.state == before.state);
-    keep("[limits] memory", now.limits.memory == before.limits.memory);
     keep("[limits] at_once", now.limits.at_once == before.limits.at_once);
     keep("[limits] waiting", now.limits.waiting == before.limits.waiting);
     now.state.clone_from(&before.state);
-    now.limits.memory = before.limits.memory;
     now.limits.at_once = before.limits.at_once;
     now.limits.waiting = before.limits.waiting;
     let remedy = "start the host again".to_owned();

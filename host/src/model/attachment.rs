@@ -15,6 +15,9 @@ const LONGEST_NAME: usize = 200;
 /// Media types are short.
 const LONGEST_TYPE: usize = 128;
 
+/// The media type of bytes of which nothing is known.
+pub const ANY_BYTES: &str = "application/octet-stream";
+
 /// Attachments of one call.
 pub const MOST: usize = 100;
 

@@ -42,8 +42,8 @@ pub enum Changed {
 pub enum Before {
     /// Nothing.
     Nothing,
-    /// A folder.
-    Folder,
+    /// A folder: who may use it.
+    Folder(u32),
     /// A file: its content, and who may use it.
     File(Arc<[u8]>, u32),
 }
@@ -75,7 +75,7 @@ impl Before {
     pub fn mark(&self) -> Mark {
         match self {
             Self::Nothing => Mark::Nothing,
-            Self::Folder => Mark::Folder,
+            Self::Folder(_) => Mark::Folder,
             Self::File(bytes, _) => Mark::File(Digest::of(bytes)),
         }
     }
@@ -83,7 +83,7 @@ impl Before {
     /// How many bytes are kept of it.
     pub fn size(&self) -> u64 {
         match self {
-            Self::Nothing | Self::Folder => 0,
+            Self::Nothing | Self::Folder(_) => 0,
             Self::File(bytes, _) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
         }
     }

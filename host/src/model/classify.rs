@@ -117,6 +117,11 @@ impl Ended {
     }
 }
 
+/// Why an attempt gave no answer, where nothing depends on its effects.
+pub fn failure(ended: Ended) -> Failure {
+    ended.word().unwrap_or_else(|| Failure::internal("an attempt without an end"))
+}
+
 /// What becomes of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
@@ -194,7 +199,7 @@ pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
         | Ended::Withdrawn
         | Ended::Interrupted => {
             let interrupted = matches!(ended, Ended::Withdrawn | Ended::Interrupted);
-            let mut failure = ended.word().unwrap_or_else(|| Failure::internal("an attempt without an end"));
+            let mut failure = failure(ended);
             if interrupted && left.nothing() {
                 failure.message.push_str("; nothing was left behind");
             }

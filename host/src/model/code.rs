@@ -1,4 +1,4 @@
-//! The host's stable codes, and what each means.
+//! The stable codes of the host and of what it offers to plugins, and what each means.
 
 use super::failure::Kind;
 
@@ -7,26 +7,37 @@ use super::failure::Kind;
 pub struct Page {
     /// The code.
     pub code: &'static str,
-    /// Its kind.
-    pub kind: Kind,
+    /// Who says it.
+    pub whose: Whose,
+    /// The kinds that it comes with.
+    pub kinds: &'static [Kind],
     /// What it means.
     pub meaning: &'static str,
     /// What to do, for the caller and for the operator.
     pub remedy: &'static str,
 }
 
-macro_rules! codes {
-    ($($code:ident $kind:ident $meaning:literal $remedy:literal)*) => {
-        $(#[doc = $meaning] pub const $code: &str = stringify!($code);)*
+/// Who says a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// The host alone.
+    Host,
+    /// A plugin, in the words of its SDK, of what the host offers it; and the host, where it finds the same by itself.
+    Sdk,
+}
 
-        /// Every code of the host, in the order of their kinds.
-        pub const PAGES: &[Page] = &[
-            $(Page { code: $code, kind: Kind::$kind, meaning: $meaning, remedy: $remedy },)*
-        ];
+macro_rules! codes {
+    ($($whose:ident { $($code:ident $($kind:ident)|+ $meaning:literal $remedy:literal)* })*) => {
+        $($(#[doc = $meaning] pub const $code: &str = stringify!($code);)*)*
+
+        /// Every code that has a page: those of the host in the order of their kinds, then those of the SDK.
+        pub const PAGES: &[Page] = &[$($(
+            Page { code: $code, whose: Whose::$whose, kinds: &[$(Kind::$kind),+], meaning: $meaning, remedy: $remedy },
+        )*)*];
     };
 }
 
-codes! {
+codes! { Host {
     INVALID_INPUT InvalidInput
         "The input does not satisfy the tool's schema, or is no clean JSON."
         "Mend every fault that `details.faults` lists and call again. `airlock tools NAME` shows the schema."
@@ -57,6 +68,9 @@ codes! {
     NEEDS_PERSON Denied
         "The tool's risk, or a rule of the operator's, asks for a person's yes, and nobody can be asked here. Nothing was run."
         "Operators: where this tool may run unasked, write `confirm = \"none\"` under `[tools.\"plugin.tool\"]`; where one caller may call it unasked, `confirm = { \"plugin.tool\" = \"none\" }` under `[callers.NAME]`."
+    ROLLED_BACK Denied
+        "A person has taken the call back: whatever it did is undone. Its key gives this from then on, and nothing is run."
+        "Tell the user. Where it is to be done after all, a person says so, and it is asked for under a fresh key. `airlock runs RUN` shows what was undone, and who asked for it."
     OVERLOADED Throttled
         "Every place is taken and the queue is full, or the sandboxes that run leave no memory for another. Nothing was run."
         "Call again after `retry_after_ms`. Operators: `[limits] at_once` and `waiting`. A plugin composed of many memories takes the room of several: the attempt's log says so."
@@ -96,7 +110,77 @@ codes! {
     INVALID_OUTPUT Internal
         "The tool's output is no JSON object, or does not satisfy the schema that the tool declares for it."
         "Tool authors: mend the tool or its output schema; the attempt's log has the faults."
-}
+} Sdk {
+    NOT_CONFIGURED Fatal
+        "The configuration does not set a value that the tool needs. Nothing more was done."
+        "Operators: `airlock tools NAME` shows what the tool needs beside what it is granted, and the lines that grant the rest."
+    NOT_OFFERED Fatal
+        "The tool has none of what it was asked for beside a call: a preview, a rollback, a fingerprint or a probe."
+        "Tool authors: write that method of the tool, or do not declare what needs it."
+    NO_TEXT Fatal
+        "What the plugin keeps under a key is no text, and it asked for a text."
+        "Tool authors: read bytes as bytes, and write under another key what has another form."
+    REQUEST_REFUSED Denied
+        "The host did not let a request leave: its origin, method, path or address is not declared, or not granted."
+        "Operators: `airlock runs RUN` shows the line of configuration that would allow it, and `airlock tools NAME` all that the tool needs. Tool authors: declare each request."
+    SECRET_REFUSED Denied
+        "A secret was not given to the tool: it is not declared, not granted, or is not to be used so."
+        "Operators: `airlock runs RUN` shows the rule, and the line that would allow it where one would. Tool authors: declare each secret, and where it goes."
+    FILE_REFUSED Denied
+        "The host did not touch a file: its folder is not lent, or only to be read, or the path leads out of it."
+        "Operators: `airlock runs RUN` shows the rule, and the line that would allow it where one would."
+    KEY_VALUE_REFUSED Denied
+        "The host did not read or keep a value of the plugin's own: no store is declared or granted, or what is there is as much as may be."
+        "Operators: `key_value = true` under `[plugin.NAME]`; `[limits] key_value` says how much a plugin may keep."
+    SAVE_REFUSED Denied
+        "The host did not save something for the next attempt: it is longer than 1 MiB, or the attempt saved a hundred times."
+        "Tool authors: save less, and less often."
+    COST_REFUSED Denied
+        "The host did not enter a cost: the tool declares none, or less than this, or spends on too many things."
+        "Tool authors: declare the highest cost of a call, and sum up what is spent on one thing."
+    BACKEND_DENIED Denied
+        "The backend refuses the credentials that the tool sent (401 or 403)."
+        "Operators: look at the secret that the tool uses, and at what it may do at the backend. `airlock runs RUN` shows the status."
+    NOT_FOUND Rejected
+        "What was asked for is not there: the backend answered 404, or the tool knows of no such thing."
+        "Look at what was asked for; the message says more. `airlock runs RUN` shows what was sent."
+    BACKEND_REJECTED Rejected
+        "The backend refuses the request (another 4xx): nothing was done."
+        "Look at what was asked for. `airlock runs RUN` shows the request and its status."
+    FILE_NOT_FOUND Rejected
+        "There is no such file or folder in what is lent to the plugin."
+        "Give a path that is there, relative to the folder that is lent."
+    FILE_EXISTS Rejected
+        "There is something of that name already, and it was left as it is."
+        "Give another name, or take away first what is there."
+    FILE_TOO_LARGE Rejected
+        "That is more than may be read or written at once."
+        "Give less at a time. Operators: `[limits] body`."
+    FILE_CHANGED Transient
+        "Somebody else has changed a file or a folder since the tool read it, or is changing it: nothing was done."
+        "Call again: the tool reads again what lies there now."
+    FILE_FAILED Rejected
+        "The system did not do what was asked with a file, for the reason that the message gives."
+        "Look at the file and its folder. `airlock runs RUN` shows the attempt's log."
+    BACKEND_THROTTLED Throttled
+        "The backend asks to slow down (429): nothing was done."
+        "Call again after `retry_after_ms`, with the key in `details.key` where one is given."
+    BACKEND_UNREACHABLE Transient
+        "Nothing left the host: there is no address, no connection or no TLS towards the backend."
+        "Call again later, with the key in `details.key` where one is given. Operators: `airlock runs RUN` shows why; look at the origin that is configured, and whether the backend runs."
+    BACKEND_FAILED Transient|UnknownOutcome
+        "The backend failed (408 or 5xx). Where the request only reads, or this status says that nothing was done, it is transient; else it may have been done."
+        "Do what `action` says. `airlock runs RUN` shows the request and its status."
+    ANSWER_BROKEN Transient|UnknownOutcome
+        "The answer broke off or came too late. Where the request only reads it is transient; else it may have been done."
+        "Do what `action` says. Operators: `airlock runs RUN` shows why; `read` of a grant in `[[plugin.NAME.http]]` gives a slow backend more time."
+    ANSWER_TOO_LARGE Fatal
+        "The backend's answer is larger than a tool may be given."
+        "Ask for less at a time. Operators: `[limits] body`."
+    UNEXPECTED_ANSWER Fatal
+        "The backend answered with a status that the tool has no use for, such as a redirect."
+        "Operators: `airlock runs RUN` shows the status; look at the origin that is configured. Tool authors: redirects are not followed."
+} }
 
 /// The page of a code, however it is capitalised.
 pub fn page(code: &str) -> Option<&'static Page> {

@@ -23,7 +23,7 @@ pub enum EffectState {
     NotDone,
     /// It may have happened, and a person chose to go on without knowing.
     SetAside,
-    /// It happened, and what it had changed is as it was before.
+    /// What it had changed, or may have, is as it was before.
     PutBack,
 }
 
@@ -92,6 +92,22 @@ pub struct Effect {
     pub state: EffectState,
     /// The status of the answer, where one came.
     pub status: Option<u16>,
+}
+
+/// What came back for an effect, as far as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// Where what was made lies.
+    pub location: Option<String>,
+    /// The state of what was touched.
+    pub etag: Option<String>,
+    /// The first bytes of the body.
+    pub body: Vec<u8>,
+}
+
+impl Answered {
+    /// How much of a body is kept, in bytes.
+    pub const BODY: usize = 64 << 10;
 }
 
 /// What the effects of a step amount to.

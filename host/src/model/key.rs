@@ -109,7 +109,11 @@ impl Known {
             Some(run) => match run.state {
                 RunState::Running if run.orphaned => Answer::Adopt,
                 RunState::Running => Answer::Wait,
-                RunState::Completed | RunState::Failed | RunState::Suspended(_) => {
+                RunState::Completed
+                | RunState::Failed
+                | RunState::Suspended(_)
+                | RunState::RollingBack
+                | RunState::RolledBack => {
                     if self.expired && run.state.ended() {
                         Answer::Expired
                     } else if run.rearms {
@@ -164,6 +168,9 @@ mod tests {
             Just(RunState::Failed),
             Just(RunState::Suspended(Reason::Unknown)),
             Just(RunState::Suspended(Reason::HalfDone)),
+            Just(RunState::Suspended(Reason::NotUndone)),
+            Just(RunState::RollingBack),
+            Just(RunState::RolledBack),
         ];
         let run = (state, any::<bool>(), any::<bool>()).prop_map(|(state, rearms, orphaned)| KnownRun {
             state,

@@ -65,8 +65,8 @@ impl Repeat {
     }
 }
 
-/// What becomes of what a call left behind when its run fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What becomes of what a call left behind when its run fails, from the loosest to the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cleanup {
     /// Nothing is left behind.
@@ -91,6 +91,13 @@ impl Cleanup {
             Self::Destructive => "destructive",
             Self::Manual => "manual",
         }
+    }
+
+    /// The value that was stored as this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Nothing, Self::Release, Self::Automatic, Self::Destructive, Self::Manual]
+            .into_iter()
+            .find(|cleanup| cleanup.word() == word)
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::attachment::Attachment;
 use super::failure::Failure;
 use super::id::{RunId, TraceId};
+use super::manifest::Cleanup;
 
 /// What an attempt used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -117,6 +118,10 @@ pub struct Output {
     pub data: String,
     /// What goes beside it.
     pub attachments: Vec<Attachment>,
+    /// The state of what the call touched.
+    pub fingerprint: Option<String>,
+    /// Where this outcome needs a stricter clean-up than the tool declares.
+    pub cleanup: Option<Cleanup>,
 }
 
 /// A result: `data` or `error` as JSON text, kept byte for byte, and `meta`.

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::clock::Timestamp;
 use super::effect::Effect;
 use super::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
-use super::manifest::Repeat;
+use super::manifest::{Cleanup, Repeat};
+use super::past::Undone;
 use super::pointer::Unshown;
 use super::reply::{Stored, Usage};
 use super::staged::Cost;
@@ -48,6 +49,36 @@ fn word<S: serde::Serializer>(state: &RunState, serializer: S) -> Result<S::Ok, 
     serializer.serialize_str(state.word())
 }
 
+/// What an attempt is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Does {
+    /// It makes the call.
+    Call,
+    /// It takes the call back.
+    Rollback,
+}
+
+impl Does {
+    /// The word that is stored and shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Rollback => "rollback",
+        }
+    }
+
+    /// The value that was stored as this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Call, Self::Rollback].into_iter().find(|does| does.word() == word)
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_call(&self) -> bool {
+        *self == Self::Call
+    }
+}
+
 /// An attempt as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attempt {
@@ -59,6 +90,12 @@ pub struct Attempt {
     pub ended: Option<Timestamp>,
     /// How it ended: `ok` or a code.
     pub outcome: Option<String>,
+    /// What it was for.
+    #[serde(skip_serializing_if = "Does::is_call")]
+    pub does: Does,
+    /// What it undid and what it left, where it was to take the call back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone: Option<Undone>,
     /// The digest of the plugin that ran.
     #[serde(serialize_with = "text")]
     pub plugin_digest: Digest,
@@ -133,6 +170,10 @@ pub struct Record {
     pub stored: Option<Stored>,
     /// What stays of input and end once they are removed.
     pub removed: Option<Removed>,
+    /// The state of what it touched, as far as its plugin could tell when it ended.
+    pub fingerprint: Option<String>,
+    /// Where its outcome needs a stricter clean-up than its tool declares.
+    pub cleanup: Option<Cleanup>,
     /// Whether its key, given again, runs it again.
     pub rearms: bool,
     /// What its last attempt used.
@@ -147,4 +188,14 @@ pub struct Record {
     pub saved: Option<Vec<u8>>,
     /// What happened to it, in order.
     pub events: Vec<Happened>,
+}
+
+impl Record {
+    /// Its effects that attempts of this sort sent.
+    pub fn effects_of(&self, does: Does) -> impl Iterator<Item = &Effect> {
+        let sent = move |effect: &&Effect| {
+            self.attempts.iter().any(|one| one.attempt == effect.attempt && one.does == does)
+        };
+        self.effects.iter().filter(sent)
+    }
 }

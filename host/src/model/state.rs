@@ -16,6 +16,10 @@ pub enum RunState {
     Failed,
     /// It waits for a person.
     Suspended(Reason),
+    /// A process takes back what it did.
+    RollingBack,
+    /// What it did is undone, all of it.
+    RolledBack,
 }
 
 /// Why a run waits for a person.
@@ -26,6 +30,8 @@ pub enum Reason {
     HalfDone,
     /// Something may have been done.
     Unknown,
+    /// It was to be taken back, and something of it is left.
+    NotUndone,
 }
 
 /// Where a run stands, whatever the reason: what a list can be narrowed to.
@@ -39,6 +45,8 @@ pub enum Standing {
     Failed,
     /// It waits for a person.
     Suspended,
+    /// What it did is undone.
+    RolledBack,
 }
 
 /// What happens to a run.
@@ -63,15 +71,22 @@ pub enum Event {
     DecidedDidNot,
     /// A person lets it be tried again; its key then re-arms it.
     DecidedAgain,
+    /// A person lets it be taken back.
+    RollbackBegan,
+    /// All that it did is undone.
+    RolledBack,
 }
 
 /// Every state.
-const STATES: [RunState; 5] = [
+const STATES: [RunState; 8] = [
     RunState::Running,
     RunState::Completed,
     RunState::Failed,
     RunState::Suspended(Reason::HalfDone),
     RunState::Suspended(Reason::Unknown),
+    RunState::Suspended(Reason::NotUndone),
+    RunState::RollingBack,
+    RunState::RolledBack,
 ];
 
 impl RunState {
@@ -83,15 +98,31 @@ impl RunState {
         match (self, event) {
             (Self::Running, Event::Completed) => Ok(Self::Completed),
             (Self::Running, Event::Failed) => Ok(Self::Failed),
-            (Self::Running, Event::Suspended(reason)) => Ok(Self::Suspended(reason)),
+            (Self::Running, Event::Suspended(reason @ (Reason::HalfDone | Reason::Unknown))) => {
+                Ok(Self::Suspended(reason))
+            }
             (Self::Running, Event::Adopted) => Ok(Self::Running),
-            (Self::Failed | Self::Suspended(_), Event::Rearmed) => Ok(Self::Running),
+            (Self::Failed | Self::Suspended(Reason::HalfDone | Reason::Unknown), Event::Rearmed) => {
+                Ok(Self::Running)
+            }
+            // Whatever became of it, and as often as it takes: what was undone once is not there the next time.
+            (Self::Completed | Self::Suspended(_), Event::RollbackBegan) => Ok(Self::RollingBack),
+            (Self::RollingBack, Event::Adopted) => Ok(Self::RollingBack),
+            (Self::RollingBack, Event::RolledBack) => Ok(Self::RolledBack),
+            (Self::RollingBack, Event::Suspended(reason @ Reason::NotUndone)) => Ok(Self::Suspended(reason)),
             (Self::Suspended(_), Event::DecidedHappened) => Ok(Self::Completed),
             (Self::Suspended(Reason::Unknown), Event::DecidedDidNot) => Ok(Self::Failed),
             // It waits on until its key comes: what is to be tried again may not be there to be tried.
-            (Self::Suspended(reason), Event::DecidedAgain) => Ok(Self::Suspended(reason)),
+            (Self::Suspended(reason @ (Reason::HalfDone | Reason::Unknown)), Event::DecidedAgain) => {
+                Ok(Self::Suspended(reason))
+            }
             (
-                Self::Running | Self::Completed | Self::Failed | Self::Suspended(_),
+                Self::Running
+                | Self::Completed
+                | Self::Failed
+                | Self::Suspended(_)
+                | Self::RollingBack
+                | Self::RolledBack,
                 Event::Began
                 | Event::Completed
                 | Event::Failed
@@ -100,7 +131,9 @@ impl RunState {
                 | Event::Adopted
                 | Event::DecidedHappened
                 | Event::DecidedDidNot
-                | Event::DecidedAgain,
+                | Event::DecidedAgain
+                | Event::RollbackBegan
+                | Event::RolledBack,
             ) => Err(NotAllowed { state: self, event }),
         }
     }
@@ -108,8 +141,8 @@ impl RunState {
     /// Whether nothing more happens unless somebody asks: the key's time runs from here.
     pub fn ended(self) -> bool {
         match self {
-            Self::Completed | Self::Failed => true,
-            Self::Running | Self::Suspended(_) => false,
+            Self::Completed | Self::Failed | Self::RolledBack => true,
+            Self::Running | Self::Suspended(_) | Self::RollingBack => false,
         }
     }
 
@@ -121,6 +154,9 @@ impl RunState {
             Self::Failed => "failed",
             Self::Suspended(Reason::HalfDone) => "suspended: half_done",
             Self::Suspended(Reason::Unknown) => "suspended: unknown",
+            Self::Suspended(Reason::NotUndone) => "suspended: not_undone",
+            Self::RollingBack => "rolling_back",
+            Self::RolledBack => "rolled_back",
         }
     }
 
@@ -132,18 +168,21 @@ impl RunState {
     /// The same, the reason apart.
     pub fn standing(self) -> Standing {
         match self {
-            Self::Running => Standing::Running,
+            Self::Running | Self::RollingBack => Standing::Running,
+            Self::RolledBack => Standing::RolledBack,
             Self::Completed => Standing::Completed,
             Self::Failed => Standing::Failed,
-            Self::Suspended(Reason::HalfDone | Reason::Unknown) => Standing::Suspended,
+            Self::Suspended(Reason::HalfDone | Reason::Unknown | Reason::NotUndone) => Standing::Suspended,
         }
     }
 
-    /// What a lone call's step is called in this state.
+    /// What a lone call's step is called in this state; one that is taken back was completed, at least in part.
     pub fn step_word(self) -> &'static str {
         match self {
             Self::Running => "running",
-            Self::Completed => "completed",
+            Self::Completed | Self::RollingBack | Self::RolledBack | Self::Suspended(Reason::NotUndone) => {
+                "completed"
+            }
             Self::Failed | Self::Suspended(Reason::HalfDone) => "failed",
             Self::Suspended(Reason::Unknown) => "unknown",
         }
@@ -166,11 +205,14 @@ impl Event {
             Self::Failed => "failed",
             Self::Suspended(Reason::HalfDone) => "suspended: half_done",
             Self::Suspended(Reason::Unknown) => "suspended: unknown",
+            Self::Suspended(Reason::NotUndone) => "suspended: not_undone",
             Self::Rearmed => "rearmed",
             Self::Adopted => "adopted",
             Self::DecidedHappened => "decided: happened",
             Self::DecidedDidNot => "decided: did-not",
             Self::DecidedAgain => "decided: again",
+            Self::RollbackBegan => "rolling_back",
+            Self::RolledBack => "rolled_back",
         }
     }
 }
@@ -207,9 +249,26 @@ mod tests {
     }
 
     #[test]
+    fn what_was_begun_to_be_taken_back_is_never_run_again() {
+        let left = RunState::Suspended(Reason::NotUndone);
+        for event in [Event::Rearmed, Event::DecidedAgain, Event::DecidedDidNot] {
+            assert!(left.apply(event).is_err() && RunState::RollingBack.apply(event).is_err());
+        }
+        assert_eq!(left.apply(Event::RollbackBegan), Ok(RunState::RollingBack));
+        assert_eq!(left.apply(Event::DecidedHappened), Ok(RunState::Completed));
+    }
+
+    #[test]
+    fn only_what_may_have_left_something_is_taken_back() {
+        for state in [RunState::Running, RunState::Failed, RunState::RollingBack, RunState::RolledBack] {
+            assert!(state.apply(Event::RollbackBegan).is_err());
+        }
+    }
+
+    #[test]
     fn who_waits_for_a_person_stands_so_whatever_the_reason() {
         let suspended: Vec<_> = Standing::Suspended.states().map(RunState::word).collect();
-        assert_eq!(suspended, ["suspended: half_done", "suspended: unknown"]);
+        assert_eq!(suspended, ["suspended: half_done", "suspended: unknown", "suspended: not_undone"]);
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn audit_tool(faults: &mut Faults, tool: declared::Tool) -> Tool {
     if tool.timeout_ms == Some(0) {
         faults.add("`timeout-ms` must be at least 1 and is 0; leave it out for the host's own limit");
     }
-    let (risk, repeat, cleanup) = (risk(tool.risk), repeat(tool.repeat), cleanup(tool.cleanup));
+    let (risk, repeat, cleanup) = (tool.risk.into(), tool.repeat.into(), tool.cleanup.into());
     let needs = needs::read(faults, tool.needs);
     honest(faults, risk, repeat, cleanup);
     needs::as_strict(faults, repeat, &needs);
@@ -205,34 +205,6 @@ fn shown(text: &str) -> String {
         shown.push('…');
     }
     format!("\"{}\"", shown.replace(['\n', '\t'], " "))
-}
-
-pub(super) fn risk(risk: declared::Risk) -> Risk {
-    match risk {
-        declared::Risk::PublicRead => Risk::L1,
-        declared::Risk::BusinessRead => Risk::L2,
-        declared::Risk::LowRiskWrite => Risk::L3,
-        declared::Risk::HighRiskWrite => Risk::L4,
-    }
-}
-
-pub(super) fn repeat(repeat: declared::Repeat) -> Repeat {
-    match repeat {
-        declared::Repeat::Reads => Repeat::Reads,
-        declared::Repeat::Idempotent => Repeat::Idempotent,
-        declared::Repeat::Keyed => Repeat::Keyed,
-        declared::Repeat::Once => Repeat::Once,
-    }
-}
-
-pub(super) fn cleanup(cleanup: declared::Cleanup) -> Cleanup {
-    match cleanup {
-        declared::Cleanup::Nothing => Cleanup::Nothing,
-        declared::Cleanup::Release => Cleanup::Release,
-        declared::Cleanup::Automatic => Cleanup::Automatic,
-        declared::Cleanup::Destructive => Cleanup::Destructive,
-        declared::Cleanup::Manual => Cleanup::Manual,
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! own authentication code.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Seek as _};
+use std::io::{self, ErrorKind, Seek as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,6 +10,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::regular;
 use crate::model::clock::Timestamp;
 use crate::model::id::Digest;
 use crate::model::limits::{CompileLimits, Limits};
@@ -23,6 +24,9 @@ const CODE: usize = 32;
 /// What is left to the journal, which lies on the same disk: what is done must be written down, and code can be
 /// compiled again.
 const ROOM: u64 = 64 << 20;
+
+/// The longest file of code or record: more than the largest component comes to.
+const LONGEST: u64 = 2 << 30;
 
 /// How often a lock is looked at that another process holds.
 const LOOK: Duration = Duration::from_millis(10);
@@ -109,7 +113,7 @@ impl Cache {
     pub(super) fn turn(&self, component: Digest, patience: Duration) -> Turn {
         // Few files for all components, so that none need be removed.
         let name = format!("{:02x}.lock", component.0[0]);
-        let open = private().write(true).create(true).truncate(false).open(self.folder.join(name));
+        let open = regular::open(private().write(true).create(true).truncate(false), &self.folder.join(name));
         let Ok(lock) = open else { return Turn { _lock: None } };
         let mut waited = Duration::ZERO;
         loop {
@@ -127,7 +131,12 @@ impl Cache {
     /// What is known of a component; nothing where nothing is, or where what lies there is not this host's word.
     pub(super) fn record(&self, component: Digest) -> Option<Record> {
         let path = self.path(component, "record");
-        let bytes = fs::read(&path).ok()?;
+        let bytes = match regular::read(&path, LONGEST) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            // It is of no use, and stands where the next is to be kept.
+            Err(_) => Vec::new(),
+        };
         let record = bytes.split_at_checked(CODE).and_then(|(code, text)| {
             let right = derived_bytes(&self.key, &[&self.purpose(component, b"record"), text]);
             if code == right { serde_json::from_slice(text).ok() } else { None }
@@ -141,7 +150,12 @@ impl Cache {
     /// The code of a component, checked; nothing where it is not there, or not what this host compiled.
     pub(super) fn code(&self, component: Digest, code: Digest, now: Timestamp) -> Option<Authentic> {
         let path = self.path(component, "code");
-        let file = File::open(&path).ok()?;
+        let opened = regular::open(OpenOptions::new().read(true), &path);
+        let Some(file) = opened.ok().filter(|file| file.metadata().is_ok_and(|of| of.len() <= LONGEST))
+        else {
+            discard(&path);
+            return None;
+        };
         note_use(&file, now);
         match Authentic::check(&self.key, &self.purpose(component, b"code"), &code.0, file) {
             Ok(Some(authentic)) => Some(authentic),

@@ -1,10 +1,12 @@
 //! What lies in the folder of plugins, and reading it: whole, once, and only regular files that lie in it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::config::regular;
 
 /// The largest file that is read as a plugin.
 const LARGEST: u64 = 64 << 20;
@@ -118,7 +120,7 @@ fn accepted(metadata: &fs::Metadata) -> Result<(), String> {
 /// Reads a file from beginning to end; what is hashed is what is compiled. The stamp is that of the bytes: none
 /// where somebody wrote meanwhile.
 pub(super) fn read(path: &Path) -> Result<(Vec<u8>, Option<Stamp>), String> {
-    let file = open(path).map_err(|error| unreadable(&error))?;
+    let file = regular::open(OpenOptions::new().read(true), path).map_err(|error| unreadable(&error))?;
     let before = file.metadata().map_err(|error| unreadable(&error))?;
     accepted(&before)?;
     let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or_default());
@@ -127,11 +129,6 @@ pub(super) fn read(path: &Path) -> Result<(Vec<u8>, Option<Stamp>), String> {
     accepted(&after)?;
     let whole = Stamp::of(&before) == Stamp::of(&after) && u64::try_from(bytes.len()) == Ok(after.len());
     Ok((bytes, whole.then(|| Stamp::of(&after))))
-}
-
-/// Opening a pipe would wait for somebody to write to it.
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
 fn unreadable(error: &io::Error) -> String {

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::config::{Config, DirectoryAccess, HttpGrant, PluginGrants};
-use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Tool};
+use crate::model::id::ToolName;
+use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Risk, Tool};
 use crate::model::origin::{OriginPattern, PathPattern};
 
 /// What stands for a text that only the operator knows.
@@ -128,19 +129,26 @@ fn origin(declared: &DeclaredOrigin, grants: &PluginGrants) -> Place {
 
 /// The lines of configuration that would grant these tools what they lack; nothing where they lack nothing.
 pub fn lines(plugin: &str, tools: &[Tool], config: &Config) -> Option<String> {
-    let none = PluginGrants::default();
-    let grants = config.grants.get(plugin);
     let lacking: Vec<Need> = beside(plugin, tools, config)
         .into_iter()
         .filter(|one| !matches!(one.granted, Granted::Whole(_)))
         .map(|one| one.need)
         .collect();
-    if lacking.is_empty() {
-        return None;
+    let mut text = String::new();
+    if !lacking.is_empty() {
+        text = grants_of(plugin, &lacking, config);
     }
-    let mut text = table(plugin, &lacking, grants);
+    text.push_str(&confirms(plugin, tools, config));
+    (!text.is_empty()).then(|| text.trim().to_owned())
+}
+
+/// What grants these needs.
+fn grants_of(plugin: &str, lacking: &[Need], config: &Config) -> String {
+    let none = PluginGrants::default();
+    let grants = config.grants.get(plugin);
+    let mut text = table(plugin, lacking, grants);
     let mut blocks = BTreeMap::new();
-    for need in &lacking {
+    for need in lacking {
         if let Need::Http(need) = need {
             requested(need, grants.unwrap_or(&none), &mut blocks);
         }
@@ -156,8 +164,36 @@ pub fn lines(plugin: &str, tools: &[Tool], config: &Config) -> Option<String> {
             let _ = writeln!(text, "paths = {}", list(&paths));
         }
     }
-    text.push_str(&secrets(&lacking, config));
-    Some(text.trim().to_owned())
+    text.push_str(&secrets(lacking, config));
+    text
+}
+
+/// The rules by which tools of the highest risk run unasked, for the operator to decide: nothing of them holds as it stands.
+fn confirms(plugin: &str, tools: &[Tool], config: &Config) -> String {
+    let mut text = String::new();
+    for tool in tools.iter().filter(|tool| tool.risk >= Risk::L4) {
+        let name = ToolName { plugin: plugin.to_owned(), tool: tool.name.clone() };
+        if config.tools.get(&name).is_none_or(|rules| rules.confirm.is_none()) {
+            let risk = tool.risk.word();
+            let _ = write!(
+                text,
+                "\n# {name} is {risk}: a person must say yes to each call, unless these lines let it run unasked\n\
+                 # [tools.\"{name}\"]\n# confirm = \"none\"\n"
+            );
+        }
+    }
+    text
+}
+
+/// A need in few words, for saying that it is not granted.
+pub fn named(need: &Need) -> String {
+    match need {
+        Need::Http(need) => format!("http {}", need.methods.join(" ")),
+        Need::Secret(need) => format!("secret {}", need.name),
+        Need::Config(key) => format!("config {key}"),
+        Need::Directory(name, _) => format!("folder {name}"),
+        Need::KeyValue => "key_value".to_owned(),
+    }
 }
 
 /// The plugin's own table, with what is granted already and what lacks.

@@ -13,7 +13,7 @@ use super::compile::Compiler;
 use super::discover::{self, Candidate, Stamp};
 use super::lock::{Lock, Pin};
 use super::refusal::{self, Fault};
-use super::registry::{Plugin, Registry};
+use super::registry::{Bar, Plugin, Registry};
 use super::workshop::{Bounds, Code, Examined, Workshop};
 use crate::config::Config;
 use crate::model::clock::Clock;
@@ -95,13 +95,7 @@ impl Loader {
         let found = tokio::task::spawn_blocking(move || discover::discover(&folder)).await;
         let candidates = match found.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
             Ok(candidates) => candidates,
-            Err(error) => {
-                let mut registry = Registry::default();
-                let text = format!("the folder of plugins cannot be read: {error}");
-                let remedy = "make the folder, or name another with `plugins` in airlock.toml";
-                registry.refuse(config.plugins.clone(), vec![text], remedy);
-                return registry;
-            }
+            Err(error) => return Registry::barred(Bar::folder(&config.plugins, &error.to_string())),
         };
         let before = std::mem::take(&mut *known);
         *known = self.look_at_all(candidates, before, config, unfinished).await;
@@ -254,7 +248,11 @@ fn look(shop: &Arc<Workshop>, path: &Path, earlier: Option<Known>, bounds: &Boun
     let known = |stamp, found| Looked::Known(Box::new(Known { stamp, bounds: bounds.clone(), found }));
     let (bytes, stamp) = match discover::read(path) {
         Ok((bytes, Some(stamp))) => (bytes, stamp),
-        Ok((_, None)) => return known(None, Err(refusal::unfinished())),
+        // Somebody is writing it: what it was holds until they have ended.
+        Ok((_, None)) => {
+            let before = earlier.map(|known| known.found).filter(Result::is_ok);
+            return known(None, before.unwrap_or_else(|| Err(refusal::unfinished())));
+        }
         Err(text) => return known(None, Err(refusal::unread(text))),
     };
     // Who writes twice in one tick of the clock leaves two contents under one stamp.

@@ -5,17 +5,21 @@ pub mod difference;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::config::{foreign, regular};
 use crate::model::id::Digest;
 use crate::sandbox::wit::types::Manifest;
 
 /// The form of the file.
 const VERSION: u32 = 1;
+
+/// The longest file: what a thousand plugins declare.
+const LONGEST: u64 = 256 << 20;
 
 const NOTE: &str = "written by airlock; `airlock trust NAME` accepts what changed";
 
@@ -77,12 +81,22 @@ impl Lock {
     /// # Errors
     /// Where it cannot be read or is no such file, in words.
     pub fn read(file: &Path) -> Result<Self, String> {
-        let text = match fs::read_to_string(file) {
-            Ok(text) => text,
+        let open = match regular::open(OpenOptions::new().read(true), file) {
+            Ok(open) => open,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::empty()),
-            Err(error) => return Err(format!("it cannot be read: {error}")),
+            Err(error) => return Err(unreadable(&error)),
         };
-        let lock: Self = serde_json::from_str(&text).map_err(|error| format!("it is damaged: {error}"))?;
+        // Whoever can write it can accept a plugin.
+        let metadata = open.metadata().map_err(|error| unreadable(&error))?;
+        if let Some(owner) = foreign(&metadata) {
+            return Err(format!("it is not obeyed: it belongs to {owner}"));
+        }
+        if metadata.mode() & 0o022 != 0 {
+            let why = "it is not obeyed: others than its owner can write it; look at what it accepts, then";
+            return Err(format!("{why} `chmod go-w {}`", file.display()));
+        }
+        let text = regular::whole(&open, LONGEST).map_err(|error| unreadable(&error))?;
+        let lock: Self = serde_json::from_slice(&text).map_err(|error| format!("it is damaged: {error}"))?;
         if lock.version == VERSION {
             Ok(lock)
         } else {
@@ -95,9 +109,9 @@ impl Lock {
         self.plugins.get(plugin)
     }
 
-    /// Whether a file with this digest was accepted, as whatever plugin.
-    pub fn has(&self, file: Digest) -> bool {
-        self.plugins.values().any(|pin| pin.file == file)
+    /// The pin of a file with this digest, as whatever plugin it was accepted.
+    pub fn pinned(&self, file: Digest) -> Option<&Pin> {
+        self.plugins.values().find(|pin| pin.file == file)
     }
 
     /// Pins plugins that were not there before. What another process pinned meanwhile holds; gives what holds now.
@@ -138,21 +152,23 @@ fn update(file: &Path, state: &Path, change: impl FnOnce(&mut Lock)) -> Result<L
     Ok(lock)
 }
 
+fn unreadable(error: &io::Error) -> String {
+    format!("it cannot be read: {error}")
+}
+
 fn guard(state: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(state.join("pins.lock"))?;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    let file = regular::open(&mut options, &state.join("pins.lock"))?;
     file.lock()?;
     Ok(file)
 }
 
 fn write(file: &Path, text: &[u8]) -> io::Result<()> {
     let aside = file.with_extension("lock.aside");
-    // Whoever can write it can accept a plugin.
-    let mut written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&aside)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o644);
+    let mut written = regular::open(&mut options, &aside)?;
     written.write_all(text)?;
     written.sync_all()?;
     fs::rename(&aside, file)?;

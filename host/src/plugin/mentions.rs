@@ -2,18 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::registry::Registry;
-use crate::config::{Config, Faults, Mention};
+use super::registry::{Bar, Registry};
+use super::survey::Declared;
+use crate::config::{Config, Fault, Faults, Mention};
 use crate::model::id::ToolName;
-use crate::model::manifest::{DeclaredOrigin, Need};
+use crate::model::manifest::{DeclaredOrigin, Manifest, Need, Tool};
 use crate::model::nearest::nearest;
 use crate::model::origin::OriginPattern;
 
 /// What the configuration names and no plugin has. Of plugins that wait for their operator it is known that they are
 /// there, and which tools they have.
 pub fn missing(config: &Config, registry: &Registry) -> Option<Faults> {
+    if let Some(bar) = registry.bar() {
+        return Some(barred(config, bar));
+    }
     let there = There::of(config, registry);
     config.mentions.faults(&config.file, |mention| there.fault(mention))
+}
+
+/// The same by what files declare, without a plugin that was loaded.
+pub fn missing_of(config: &Config, declared: &Declared) -> Option<Faults> {
+    let there = There::declared(config, declared);
+    config.mentions.faults(&config.file, |mention| there.fault(mention))
+}
+
+/// The fault that no plugin at all can be taken: then nothing that is named can be there.
+pub fn barred(config: &Config, bar: &Bar) -> Faults {
+    Faults::new(&config.file, "", vec![Fault::new(bar.text.as_str()).help(bar.help.as_str())])
 }
 
 /// What is wrong, what belongs there, and what would mend it.
@@ -45,6 +60,23 @@ impl<'a> There<'a> {
         for (plugin, waiting) in registry.waiting() {
             let name = |tool: &String| ToolName { plugin: plugin.clone(), tool: tool.clone() };
             there.plugins.entry(plugin).or_default().extend(waiting.tools.keys().map(name));
+        }
+        there
+    }
+
+    fn declared(config: &'a Config, declared: &'a Declared) -> Self {
+        let mut there = Self {
+            config,
+            plugins: BTreeMap::new(),
+            needs: BTreeMap::new(),
+            doubtful: !declared.unknown.is_empty(),
+        };
+        for Manifest { name, tools, .. } in &declared.manifests {
+            let tool = |tool: &Tool| ToolName { plugin: name.clone(), tool: tool.name.clone() };
+            there.plugins.entry(name).or_default().extend(tools.iter().map(tool));
+            if !declared.waits.contains(name) {
+                there.needs.entry(name).or_default().extend(tools.iter().flat_map(|tool| &tool.needs));
+            }
         }
         there
     }

@@ -47,7 +47,7 @@ pub(super) fn fickle() -> Fault {
 /// It could not say what it is.
 pub(super) fn silent(text: &str) -> Fault {
     let lines = text.lines().map(str::to_owned).collect();
-    fault(lines, "mend the plugin's `describe` and build it again", true)
+    fault(lines, "mend the plugin's `describe` and build it again; a limit that is named can be raised", true)
 }
 
 /// The host is at fault, or the machine.
@@ -107,11 +107,12 @@ pub(super) fn refused(refusal: Refusal) -> Fault {
             "build the plugin against the contract that this host has (wit/plugin.wit), without that import",
             true,
         ),
-        Refusal::Contract(other) => one(
-            match other {
-                Some(other) => format!("it exports {other}, and this host knows airlock:plugin/tools@0.1.0"),
-                None => "it does not export airlock:plugin/tools@0.1.0".to_owned(),
-            },
+        Refusal::Contract(Some(other)) => one(
+            format!("it exports {other}, and this host knows airlock:plugin/tools@0.1.0"),
+            "build the plugin against the contract that this host has (wit/plugin.wit)",
+        ),
+        Refusal::Contract(None) => one(
+            "it does not export airlock:plugin/tools@0.1.0".to_owned(),
             "export `describe` and `call` as wit/plugin.wit says",
         ),
         Refusal::Exports(text) => one(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::audit::{self, doubts};
+use super::audit::doubts;
 use super::lock::{Lock, Pin};
 use super::schema::Schema;
 use super::workshop::Code;
@@ -115,9 +115,47 @@ pub struct Registry {
     waiting: BTreeMap<String, Waiting>,
     doubts: Vec<Doubts>,
     faults: Vec<PluginFault>,
+    barred: Option<Bar>,
+}
+
+/// Why no plugin at all can be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bar {
+    /// What stands in the way.
+    pub text: String,
+    /// What would mend it.
+    pub help: String,
+}
+
+impl Bar {
+    /// The folder of plugins cannot be read.
+    pub fn folder(folder: &Path, why: &str) -> Self {
+        Self {
+            text: format!("the folder of plugins cannot be read: {}: {why}", folder.display()),
+            help: "make the folder, or name another with `plugins`".to_owned(),
+        }
+    }
+
+    /// What was accepted cannot be read or written down.
+    pub fn lock(file: &Path, why: &str) -> Self {
+        Self {
+            text: format!("no plugin can be taken without {}: {why}", file.display()),
+            help: "mend the file and its folder, and look at what `airlock tools` says; without the file, each plugin counts as seen for the first time".to_owned(),
+        }
+    }
 }
 
 impl Registry {
+    /// A registry into which nothing can be taken.
+    pub(super) fn barred(bar: Bar) -> Self {
+        Self { barred: Some(bar), ..Self::default() }
+    }
+
+    /// Why nothing can be taken, where that is so.
+    pub fn bar(&self) -> Option<&Bar> {
+        self.barred.as_ref()
+    }
+
     /// Takes plugins in: each under its name, as it was accepted, or as it is where it was never seen.
     pub(super) fn admit(&mut self, plugins: Vec<Arc<Plugin>>, config: &Config) {
         let plugins = self.of_one_name(plugins);
@@ -127,8 +165,7 @@ impl Registry {
         let lock = match accepted(&file, &plugins, config) {
             Ok(lock) => lock,
             Err(text) => {
-                let remedy = "mend the file and its folder, and look at what `airlock tools` says; without the file, each plugin counts as seen for the first time";
-                self.refuse(file, vec![text, "no plugin can be taken without it".to_owned()], remedy);
+                self.barred = Some(Bar::lock(&file, &text));
                 return;
             }
         };
@@ -226,7 +263,7 @@ fn accepted(file: &Path, plugins: &[Arc<Plugin>], config: &Config) -> Result<Loc
 fn waiting(plugin: &Plugin, pin: Option<&Pin>) -> Waiting {
     let mut tools: BTreeMap<String, Risk> = BTreeMap::new();
     let accepted = pin.and_then(Pin::accepted).into_iter().flat_map(|manifest| manifest.tools);
-    let accepted = accepted.map(|tool| (tool.name, audit::risk(tool.risk)));
+    let accepted = accepted.map(|tool| (tool.name, Risk::from(tool.risk)));
     let declared = plugin.manifest.tools.iter().map(|tool| (tool.name.clone(), tool.risk));
     for (name, risk) in accepted.chain(declared) {
         let highest = tools.entry(name).or_insert(risk);

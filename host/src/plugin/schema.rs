@@ -23,6 +23,12 @@ use crate::model::canonical::{Fault, MOST_FAULTS};
 /// Fields are taken out and the rest is looked at again: once, where losing one does not bring the next.
 const ROUNDS: usize = 4;
 
+/// So much of the names of fields that are left out is told beside a result, in bytes: a reply stays short.
+const MOST_DROPPED: usize = 16 << 10;
+
+const TOO_MANY_UNKNOWN: &str =
+    "has too many fields, or too long ones, that its schema does not know; give the known ones alone";
+
 /// Up to so many looks, all faults of a value are gathered; each may hold a copy of a part of it.
 const ALL_FAULTS: u64 = 50_000;
 
@@ -80,6 +86,9 @@ impl Schema {
             return Ok(Vec::new());
         }
         let (trimmed, dropped) = self.trim(value.clone(), Quote::Value)?;
+        if dropped.iter().map(String::len).sum::<usize>() > MOST_DROPPED {
+            return Err(whole(TOO_MANY_UNKNOWN));
+        }
         *value = trimmed;
         Ok(dropped)
     }
@@ -119,16 +128,12 @@ impl Schema {
             if !faults.is_empty() || unknown.is_empty() {
                 return Err(first(faults));
             }
-            for field in unknown {
-                if field.take_out(&mut value) {
-                    dropped.push(field.pointer());
-                }
-            }
+            dropped.extend(fields::take_out(&unknown, &mut value));
             if self.validator.is_valid(&value) {
                 return Ok((value, dropped));
             }
         }
-        Err(whole("has too many fields that its schema does not know; give the known ones alone"))
+        Err(whole(TOO_MANY_UNKNOWN))
     }
 
     fn findings(&self, value: &Value, quote: Quote) -> Result<Findings, Vec<Fault>> {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::wit::types;
+use super::wit::{preview, rollback, types};
 use crate::model::attachment::Attachment;
 use crate::model::classify::Ended;
-use crate::model::code;
+use crate::model::code::{self, Whose};
 use crate::model::failure::{Failure, Kind};
 use crate::model::limits::{Limit, Limits};
+use crate::model::past::{PastCall, PastEffect, Planned, Probed, TookEffect, Undone};
 use crate::model::reply::Output;
 
 /// Details of errors that only the host gives.
@@ -26,13 +27,83 @@ pub(super) fn to_wit(attachment: &Attachment) -> types::Attachment {
 }
 
 /// A guest's reply.
-pub(super) fn replied(reply: types::Reply, limits: &Limits) -> Ended {
-    if u64::try_from(reply.data.len()).unwrap_or(u64::MAX) > limits.output {
-        return Ended::Limit(Limit::Output(limits.output));
-    }
+pub(super) fn replied(reply: types::Reply, limits: &Limits) -> Result<Output, Ended> {
+    let types::Reply { data, attachments, fingerprint, cleanup } = reply;
+    bounded([Some(&data), fingerprint.as_ref()].into_iter().flatten(), limits)?;
     let attachment = |given: types::Attachment| Attachment::new(&given.name, &given.media_type, given.bytes);
-    let attachments = reply.attachments.into_iter().map(attachment).collect();
-    Ended::Replied(Output { data: reply.data, attachments })
+    let attachments = attachments.into_iter().map(attachment).collect();
+    Ok(Output { data, attachments, fingerprint, cleanup: cleanup.map(Into::into) })
+}
+
+/// What a guest says that a call would do.
+pub(super) fn planned(planned: preview::Planned, limits: &Limits) -> Result<Planned, Ended> {
+    let preview::Planned { summary, changes, fingerprint, risk } = planned;
+    bounded([&summary].into_iter().chain(&changes).chain(&fingerprint), limits)?;
+    Ok(Planned { summary, changes, fingerprint, risk: risk.map(Into::into) })
+}
+
+/// What a guest says that it undid.
+pub(super) fn undone(undone: rollback::Undone, limits: &Limits) -> Result<Undone, Ended> {
+    let rollback::Undone { summary, left } = undone;
+    bounded([&summary].into_iter().chain(&left), limits)?;
+    Ok(Undone { summary, left })
+}
+
+/// The state that a guest found.
+pub(super) fn state(state: Option<String>, limits: &Limits) -> Result<Option<String>, Ended> {
+    bounded(&state, limits).map(|()| state)
+}
+
+/// What a guest found out about a call.
+pub(super) fn probed(probed: rollback::Probed, limits: &Limits) -> Result<Probed, Ended> {
+    match probed {
+        rollback::Probed::Yes(reply) => {
+            let output = reply.map(|reply| replied(reply, limits)).transpose()?;
+            Ok(Probed::Yes(output.map(|output| output.data)))
+        }
+        rollback::Probed::No => Ok(Probed::No),
+        rollback::Probed::Unknown => Ok(Probed::Unknown),
+    }
+}
+
+/// A past call as a guest is told of it.
+pub(super) fn past(past: PastCall) -> rollback::PastCall {
+    let effect = |effect: PastEffect| {
+        let answered = effect.answered.as_deref().cloned();
+        let (location, etag, body) = answered
+            .map_or((None, None, None), |answered| (answered.location, answered.etag, Some(answered.body)));
+        rollback::PastEffect {
+            method: effect.method,
+            target: effect.target,
+            idempotency_key: effect.key,
+            status: effect.status,
+            location,
+            etag,
+            body,
+        }
+    };
+    rollback::PastCall {
+        tool: past.tool,
+        input: past.input,
+        output: past.output,
+        happened: match past.happened {
+            TookEffect::Yes => rollback::Happened::Yes,
+            TookEffect::No => rollback::Happened::No,
+            TookEffect::Unknown => rollback::Happened::Unknown,
+        },
+        idempotency_key: past.key,
+        effects: past.effects.into_iter().map(effect).collect(),
+        fingerprint: past.fingerprint,
+        saved: past.saved,
+    }
+}
+
+fn bounded<'a>(texts: impl IntoIterator<Item = &'a String>, limits: &Limits) -> Result<(), Ended> {
+    let size = texts.into_iter().map(|text| u64::try_from(text.len()).unwrap_or(u64::MAX));
+    if size.fold(0, u64::saturating_add) > limits.output {
+        return Err(Ended::Limit(Limit::Output(limits.output)));
+    }
+    Ok(())
 }
 
 /// A tool's own error, in the host's words where the tool must not choose them.
@@ -78,7 +149,7 @@ pub(super) fn declared(error: types::ToolError, limits: &Limits) -> Ended {
         (kind, error.code.as_str()),
         (Kind::InvalidInput, code::INVALID_INPUT) | (Kind::Fatal, code::INTERNAL)
     );
-    if code::page(&error.code).is_some() && !shared {
+    if code::page(&error.code).is_some_and(|page| page.whose == Whose::Host) && !shared {
         return Ended::BadOutput(format!("the code of an error is one of the host's own: {}", error.code));
     }
     if kind == Kind::Fatal && (error.code == code::INTERNAL || error.message.is_empty()) {

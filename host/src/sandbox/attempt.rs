@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use wasmtime::component::ResourceTable;
+use wasmtime::component::{Instance, ResourceTable};
 use wasmtime::{Store, UpdateDeadline};
 
-use super::answer::{declared, replied, to_wit};
+use super::answer::to_wit;
 use super::cancel::Cancel;
 use super::capability::effects::Effects;
 use super::capability::files::Files;
@@ -24,9 +24,9 @@ use super::inert;
 pub use super::inert::Sitting;
 use super::limiter::{Held, Limiter};
 use super::logbook::Logbook;
+use super::question::{Asked, Question};
 use super::threads::Group;
 use super::traps;
-use super::wit::tools;
 use super::wit::types::{CallContext, Manifest};
 use crate::model::attachment::Attachment;
 use crate::model::classify::Ended;
@@ -49,12 +49,8 @@ pub(super) const RESOURCES: usize = 1024;
 pub struct Attempt {
     /// The plugin.
     pub prepared: Prepared,
-    /// The tool's own name.
-    pub tool: String,
     /// What it is given.
     pub grants: Arc<Grants>,
-    /// JSON text that has passed the tool's schema.
-    pub input: String,
     /// What the tool may know of its call.
     pub context: Context,
     /// The journal of its effects.
@@ -104,9 +100,9 @@ pub struct Context {
 
 /// How an attempt ended, its effects apart.
 #[derive(Debug)]
-pub struct Finished {
-    /// How.
-    pub ended: Ended,
+pub struct Finished<T> {
+    /// What the guest said, or what ended it.
+    pub said: Result<T, Ended>,
     /// Fuel and memory that it used, and the time from its first turn to its reply.
     pub usage: Usage,
 }
@@ -119,10 +115,10 @@ struct Seen {
 }
 
 impl Engine {
-    /// Runs an attempt; ends at the latest when its time is over, whatever the guest does.
-    pub async fn attempt(&self, attempt: Attempt) -> Finished {
+    /// Asks a fresh instance; ends at the latest when its time is over, whatever the guest does.
+    pub async fn attempt<Q: Question>(&self, question: Q, attempt: Attempt) -> Finished<Q::Answer> {
         if attempt.cancel.as_ref().is_some_and(Cancel::is_asked) {
-            return Finished { ended: Ended::Withdrawn, usage: Usage::default() };
+            return Finished { said: Err(Ended::Withdrawn), usage: Usage::default() };
         }
         let (fuel, time) = (attempt.limits.fuel, attempt.time.clone());
         let seen = Arc::new(Seen::default());
@@ -136,9 +132,9 @@ impl Engine {
         let running = self.threads.run(group, async move {
             let _living = living;
             let clock = SystemClock::start();
-            let (ended, store) = serve(&engine, attempt, &within).await;
+            let (said, store) = serve(&engine, question, attempt, &within).await;
             // The reply goes first, and the store is dropped when nobody waits for it any more.
-            let _ = reply.send((ended, clock.steady()));
+            let _ = reply.send((said, clock.steady()));
             drop(store);
         });
         // Most answers come sooner than a thread that sleeps is woken, and the guest may wait for this very processor.
@@ -152,20 +148,20 @@ impl Engine {
                 () = withdrawn(cancel.as_ref()) => None,
             }
         };
-        let (ended, took) = match tokio::time::timeout(time.time, answer).await {
+        let (said, took) = match tokio::time::timeout(time.time, answer).await {
             Ok(Some(Ok(replied))) => {
                 running.detach();
                 replied
             }
-            Ok(Some(Err(_))) => (Ended::Trapped("a host function panicked".to_owned()), Duration::ZERO),
-            Ok(None) => (Ended::Withdrawn, Duration::ZERO),
-            Err(_) => (Ended::Limit(Limit::Time(time.clone())), time.time),
+            Ok(Some(Err(_))) => (Err(Ended::Trapped("a host function panicked".to_owned())), Duration::ZERO),
+            Ok(None) => (Err(Ended::Withdrawn), Duration::ZERO),
+            Err(_) => (Err(Ended::Limit(Limit::Time(time.clone()))), time.time),
         };
         drop(waiting);
-        let ended = effects.stopped().unwrap_or(ended);
+        let said = effects.stopped().map_or(said, Err);
         let fuel = fuel.saturating_sub(seen.fuel_left.load(Ordering::Relaxed));
         let usage = Usage { fuel, memory: seen.held.most(), time: took, ..Usage::default() };
-        Finished { ended, usage }
+        Finished { said, usage }
     }
 
     /// Asks a plugin what it is, with nothing granted.
@@ -206,12 +202,15 @@ async fn withdrawn(cancel: Option<&Cancel>) {
     }
 }
 
-async fn serve(engine: &wasmtime::Engine, attempt: Attempt, seen: &Arc<Seen>) -> (Ended, Store<Guest>) {
+async fn serve<Q: Question>(
+    engine: &wasmtime::Engine,
+    question: Q,
+    attempt: Attempt,
+    seen: &Arc<Seen>,
+) -> (Result<Q::Answer, Ended>, Store<Guest>) {
     let Attempt {
         prepared,
-        tool,
         grants,
-        input,
         context,
         effects,
         staging,
@@ -227,25 +226,31 @@ async fn serve(engine: &wasmtime::Engine, attempt: Attempt, seen: &Arc<Seen>) ->
     } = attempt;
     let stop = Stop::within(time.time, cancel);
     let (texts, signed) = (Placeholders::default(), BTreeMap::new());
-    let files = files.within(&limits, egress.mask());
+    let files = files.within(&limits, egress.mask(), &grants);
     let serves = Serves { grants, effects, staging, egress, files, texts, progress, stop, signed };
     let mut store = store(engine, &limits, &log, sitting, Arc::clone(&seen.held), Some(serves));
     let held = Arc::clone(&seen.held);
-    let ended = async {
-        let guest = match instance(&mut store, &prepared, &limits, seen).await {
-            Ok(guest) => guest,
-            Err(error) => return traps::instantiation(&error, &mut store, &held, &limits),
+    let said = async {
+        let instance = match instance(&mut store, &prepared, &limits, seen).await {
+            Ok(instance) => instance,
+            Err(error) => return Err(traps::instantiation(&error, &mut store, &held, &limits)),
         };
         let context = context.to_wit(time.time);
-        match guest.call_call(&mut store, &tool, &input, &context).await {
-            Ok(Ok(reply)) => replied(reply, &limits),
-            Ok(Err(error)) => declared(error, &limits),
-            Err(error) => traps::read(&error, &mut store, &held, &limits),
+        let asked = Asked {
+            store: &mut store,
+            prepared: &prepared,
+            instance: &instance,
+            context: &context,
+            limits: &limits,
+        };
+        match question.ask(asked).await {
+            Ok(said) => said,
+            Err(error) => Err(traps::read(&error, &mut store, &held, &limits)),
         }
     }
     .await;
     seen.fuel_left.store(store.get_fuel().unwrap_or(0), Ordering::Relaxed);
-    (ended, store)
+    (said, store)
 }
 
 async fn describe(
@@ -256,9 +261,17 @@ async fn describe(
 ) -> Result<Manifest, String> {
     let seen = Arc::new(Seen::default());
     let mut store = store(engine, limits, log, None, Arc::clone(&seen.held), None);
-    let failed = |error: wasmtime::Error| format!("it cannot describe itself: {error:#}\n{}", log.text());
-    let guest = instance(&mut store, &prepared, limits, &seen).await.map_err(failed)?;
-    guest.call_describe(&mut store).await.map_err(failed)
+    let described = async {
+        let instance = instance(&mut store, &prepared, limits, &seen).await?;
+        prepared.tools.load(&mut store, &instance)?.call_describe(&mut store).await
+    };
+    let described = described.await;
+    described.map_err(|error| {
+        let ended = traps::instantiation(&error, &mut store, &seen.held, limits);
+        let why =
+            if let Ended::Limit(limit) = ended { limit.failure().message } else { format!("{error:#}") };
+        format!("it cannot describe itself: {why}\n{}", log.text())
+    })
 }
 
 fn store(
@@ -295,7 +308,7 @@ async fn instance(
     prepared: &Prepared,
     limits: &Limits,
     seen: &Arc<Seen>,
-) -> wasmtime::Result<tools::Guest> {
+) -> wasmtime::Result<Instance> {
     // Making the instance has fuel of its own: what a language needs to start is not the tool's doing.
     store.set_fuel(limits.fuel)?;
     store.set_epoch_deadline(1);
@@ -305,9 +318,8 @@ async fn instance(
         Ok(UpdateDeadline::Yield(1))
     });
     let instance = prepared.pre.instantiate_async(&mut *store).await?;
-    let guest = prepared.tools.load(&mut *store, &instance)?;
     store.set_fuel(limits.fuel)?;
-    Ok(guest)
+    Ok(instance)
 }
 
 impl Context {

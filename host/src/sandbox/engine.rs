@@ -19,7 +19,7 @@ use super::guest::Guest;
 use super::link::{self, Contract};
 use super::lookout::Lookout;
 use super::threads::Threads;
-use super::wit::tools::GuestIndices;
+use super::wit::{preview, rollback, tools};
 use crate::model::id::Digest;
 use crate::model::limits::Limits;
 
@@ -40,6 +40,9 @@ const WASM_STACK: usize = 2 << 20;
 
 /// The stack that calls run on, host functions included.
 const ASYNC_STACK: usize = 4 << 20;
+
+/// What 32 bits address. How much of it a guest may have, its store's limiter says, and names the setting.
+const MEMORY: usize = 4 << 30;
 
 /// What one component may be composed of; what composes Python or QuickJS has up to 38 instances and 3 memories.
 const CORE_INSTANCES: u32 = 60;
@@ -79,7 +82,18 @@ impl fmt::Debug for Compiled {
 #[derive(Clone)]
 pub struct Prepared {
     pub(super) pre: InstancePre<Guest>,
-    pub(super) tools: GuestIndices,
+    pub(super) tools: tools::GuestIndices,
+    /// None where the component does not export it.
+    pub(super) preview: Option<preview::GuestIndices>,
+    /// The same.
+    pub(super) rollback: Option<rollback::GuestIndices>,
+}
+
+impl Prepared {
+    /// Whether the component has a way back, and can tell and find out about past calls.
+    pub fn rolls_back(&self) -> bool {
+        self.rollback.is_some()
+    }
 }
 
 impl fmt::Debug for Prepared {
@@ -133,6 +147,8 @@ impl Engine {
     /// # Errors
     /// Where an import is not offered here or an export is missing.
     pub fn prepare(&self, compiled: &Compiled) -> Result<Prepared, Refusal> {
+        // What another contract imports says less than that it is another.
+        let contract = link::contract(&self.engine, &compiled.component)?;
         let missing = link::missing(&self.engine, &compiled.component);
         if !missing.is_empty() {
             return Err(Refusal::Imports(missing));
@@ -142,8 +158,24 @@ impl Engine {
             .instantiate_pre(&compiled.component)
             .map_err(|error| Refusal::Imports(vec![format!("{error:#}")]))?;
         let refused = |error: wasmtime::Error| Refusal::Exports(format!("{error:#}"));
-        match link::contract(&self.engine, &compiled.component)? {
-            Contract::V0_1_0 => Ok(Prepared { tools: GuestIndices::new(&pre).map_err(refused)?, pre }),
+        match contract {
+            Contract::V0_1_0 => {
+                let exports = |name: &str| compiled.component.get_export_index(None, name).is_some();
+                let previews = exports("airlock:plugin/preview@0.1.0");
+                let rolls_back = exports("airlock:plugin/rollback@0.1.0");
+                Ok(Prepared {
+                    tools: tools::GuestIndices::new(&pre).map_err(refused)?,
+                    preview: previews
+                        .then(|| preview::GuestIndices::new(&pre))
+                        .transpose()
+                        .map_err(refused)?,
+                    rollback: rolls_back
+                        .then(|| rollback::GuestIndices::new(&pre))
+                        .transpose()
+                        .map_err(refused)?,
+                    pre,
+                })
+            }
         }
     }
 }
@@ -189,11 +221,13 @@ fn pool(limits: &Limits) -> InstanceAllocationStrategy {
         .total_stacks(places)
         .max_core_instances_per_component(CORE_INSTANCES)
         .max_memories_per_component(MEMORIES)
+        .max_memories_per_module(MEMORIES)
         .max_tables_per_component(TABLES)
+        .max_tables_per_module(TABLES)
         .max_component_instance_size(4 << 20)
         .max_core_instance_size(4 << 20)
         .table_elements(200_000)
-        .max_memory_size(usize::try_from(limits.memory).unwrap_or(usize::MAX).min(4 << 30))
+        .max_memory_size(MEMORY)
         .linear_memory_keep_resident(KEEP_RESIDENT)
         .table_keep_resident(64 << 10)
         .max_unused_warm_slots(places)

@@ -27,7 +27,12 @@ pub struct Grants {
     pub key_value: KeyValue,
     /// Folders that the tool declares, by name.
     pub directories: BTreeMap<String, DirectoryRule>,
+    /// Whether nothing may be changed, whatever else is declared and granted.
+    pub reads_only: bool,
 }
+
+/// What a guest is told that would change something while it looks ahead of a call or back at one.
+pub(crate) const READS_ONLY: &str = "only what reads is allowed here";
 
 /// A folder that a tool declares.
 #[derive(Debug, Clone)]
@@ -159,6 +164,12 @@ impl Grants {
         grants
     }
 
+    /// The same for a look ahead of a call or back at one: what reads, and nothing else.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        Self { reads_only: true, ..self.clone() }
+    }
+
     /// The folder of this name, where the tool may do this there: what it declares and what is granted both allow it.
     pub(crate) fn directory(&self, name: &str, access: DirectoryAccess) -> Result<&DirectoryGrant, NotLent> {
         let not = |rule: String, line: Option<String>| Err(NotLent { rule, line });
@@ -166,6 +177,9 @@ impl Grants {
         let Some(rule) = self.directories.get(name) else {
             return not(format!("the tool declares no folder `{shown}`"), None);
         };
+        if self.reads_only && access > DirectoryAccess::Read {
+            return not(READS_ONLY.to_owned(), None);
+        }
         if access > rule.declared {
             return not(format!("the tool declares to read the folder `{shown}`, not to write it"), None);
         }
@@ -181,6 +195,11 @@ impl Grants {
             }
             Some(granted) => Ok(granted),
         }
+    }
+
+    /// Whether the tool may change anything in any folder.
+    pub(crate) fn writes(&self) -> bool {
+        self.directories.keys().any(|name| self.directory(name, DirectoryAccess::Write).is_ok())
     }
 
     /// The folders that the tool may read, by name.

@@ -10,6 +10,7 @@ use wasmtime::component::{Component, Linker, LinkerInstance};
 
 use super::capability::{config, log, secrets};
 use super::engine::Refusal;
+use super::grants::READS_ONLY;
 use super::guest::{Guest, Serves, stop};
 use super::inert;
 use super::wit::host::Level;
@@ -99,6 +100,8 @@ pub(super) fn surface(engine: &wasmtime::Engine, component: &Component) -> Surfa
         surface.imports.extend(functions);
     }
     surface.exports.extend(component.exports(engine).map(|(name, _)| name.to_owned()));
+    // Toolchains lay them down as it comes.
+    surface.exports.sort_unstable();
     surface
 }
 
@@ -161,14 +164,22 @@ fn host(instance: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     })?;
     instance.func_wrap_async("save", |store: StoreContextMut<'_, Guest>, (bytes,): (Vec<u8>,)| {
         Box::new(async move {
-            let Some(serves) = &store.data().serves else { return Ok((Err(DESCRIBING.to_owned()),)) };
+            let serves = match setting_aside(store.data()) {
+                Ok(serves) => serves,
+                Err(refusal) => return Ok((Err(refusal),)),
+            };
             serves.staging.save(bytes).await.map(|told| (told,)).map_err(stop)
         })
     })?;
     instance.func_wrap("spend", |store: StoreContextMut<'_, Guest>, (micros, what): (u64, String)| {
-        let Some(serves) = &store.data().serves else { return Ok((Err(DESCRIBING.to_owned()),)) };
-        Ok((serves.staging.spend(micros, &what),))
+        Ok((setting_aside(store.data()).and_then(|serves| serves.staging.spend(micros, &what)),))
     })
+}
+
+/// The call that may set something aside for its end: one that only looks has none that could carry it.
+fn setting_aside(guest: &Guest) -> Result<&Serves, String> {
+    let serves = guest.serves.as_ref().ok_or_else(|| DESCRIBING.to_owned())?;
+    if serves.grants.reads_only { Err(READS_ONLY.to_owned()) } else { Ok(serves) }
 }
 
 fn secret(instance: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {

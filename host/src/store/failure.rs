@@ -1,7 +1,10 @@
 //! Why the store did not do what it was asked, and what to do about it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// What the database takes of a disk at once.
+const PAGE: u64 = 4096;
 
 /// Why the store did not do what it was asked; nothing of it was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub enum StoreFailure {
     },
     /// The file is no database, or a damaged one.
     Damaged(PathBuf, String),
+    /// The database is not one that this program made.
+    Foreign(PathBuf),
     /// Another process held the file for too long.
     Locked(PathBuf),
     /// The disk or the database failed otherwise.
@@ -49,6 +54,10 @@ impl StoreFailure {
                 "put a backup of {0} in its place; or move {0} and its -wal aside to begin anew, and keep them: they hold the record of what was done",
                 file.display()
             ),
+            Self::Foreign(_) => {
+                "name a folder of airlock's own with `state` in airlock.toml; this database was left as it is"
+                    .to_owned()
+            }
             Self::Locked(_) => "end the process that holds it, or try again".to_owned(),
             Self::Taken => "`airlock runs` shows what became of it".to_owned(),
             Self::Failed(..) | Self::Stopped => "look at the disk, then start airlock again".to_owned(),
@@ -56,17 +65,25 @@ impl StoreFailure {
     }
 
     /// Reads an error of SQLite.
-    pub(crate) fn from_sqlite(error: &rusqlite::Error, file: &std::path::Path) -> Self {
+    pub(crate) fn from_sqlite(error: &rusqlite::Error, file: &Path) -> Self {
         use rusqlite::ErrorCode;
         let file = file.to_path_buf();
         let text = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full(file),
+            // A full disk shows otherwise where the shared memory beside the log cannot grow.
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(&file) => Self::Full(file),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(file, text),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(file),
             Some(_) | None => Self::Failed(file, text),
         }
     }
+}
+
+/// Whether nothing is left on the disk of a file for this user.
+fn is_full(file: &Path) -> bool {
+    let folder = file.parent().unwrap_or(file);
+    rustix::fs::statvfs(folder).is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) < PAGE)
 }
 
 impl fmt::Display for StoreFailure {
@@ -85,6 +102,7 @@ impl fmt::Display for StoreFailure {
                 )
             }
             Self::Damaged(file, text) => write!(f, "the database is damaged ({text}): {}", file.display()),
+            Self::Foreign(file) => write!(f, "the database is another program's: {}", file.display()),
             Self::Locked(file) => write!(f, "another process holds the database: {}", file.display()),
             Self::Failed(file, text) => write!(f, "the database failed ({text}): {}", file.display()),
             Self::Taken => f.write_str("another process has taken the run over"),

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::config::regular;
 use crate::model::id::ProcessId;
 
 /// This process's own lock, and the folder where those of others lie.
@@ -22,12 +23,9 @@ impl Processes {
     /// # Errors
     /// Where the folder cannot be written.
     pub fn join(folder: &Path, own: ProcessId) -> io::Result<Self> {
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(path(folder, own))?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        let lock = regular::open(&mut options, &path(folder, own))?;
         lock.lock()?;
         let joined = Self { folder: folder.to_path_buf(), own, _lock: lock };
         joined.tidy();
@@ -44,7 +42,7 @@ impl Processes {
         if process == self.own {
             return false;
         }
-        match OpenOptions::new().write(true).open(path(&self.folder, process)) {
+        match regular::open(OpenOptions::new().write(true), &path(&self.folder, process)) {
             Ok(file) => match file.try_lock_shared() {
                 Ok(()) => true,
                 Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
@@ -59,7 +57,7 @@ impl Processes {
             if entry.path() == path(&self.folder, self.own) {
                 continue;
             }
-            if let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+            if let Ok(file) = regular::open(OpenOptions::new().write(true), &entry.path())
                 && file.try_lock().is_ok()
             {
                 let _ = std::fs::remove_file(entry.path());
@@ -72,7 +70,7 @@ impl Processes {
 pub fn alive(folder: &Path) -> usize {
     let Ok(entries) = folder.read_dir() else { return 0 };
     let held = |path: PathBuf| {
-        let file = OpenOptions::new().write(true).open(path);
+        let file = regular::open(OpenOptions::new().write(true), &path);
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     };
     entries.filter_map(Result::ok).filter(|entry| held(entry.path())).count()

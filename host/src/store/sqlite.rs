@@ -1,7 +1,9 @@
 //! The store of one machine: SQLite with a write-ahead log, one writing thread, and readers of their own.
 
+mod answers;
 mod attachments;
 mod changes;
+mod ends;
 mod inspect;
 mod open;
 mod read;
@@ -50,7 +52,7 @@ impl SqliteStore {
         let file = folder.join("airlock.db");
         let fail = |error: std::io::Error| StoreFailure::Folder(folder.to_path_buf(), error.to_string());
         // One process at a time makes the database: SQLite does not wait for another that is at it.
-        let gate = open::gate(folder).map_err(fail)?;
+        let gate = open::gate(folder)?;
         if !open::enter(&gate) {
             return Err(StoreFailure::Locked(file));
         }

@@ -1,9 +1,13 @@
-//! The support desk as a plugin: looks up orders, opens tickets, sends mail.
+//! The support desk as a plugin: looks up orders, opens, assigns and cancels tickets, sends mail.
 
+mod assign;
+mod cancel;
 mod mail;
 mod order;
 mod ticket;
 
+pub use assign::AssignTicket;
+pub use cancel::CancelTicket;
 pub use mail::SendMail;
 pub use order::FindOrder;
 pub use ticket::CreateTicket;
@@ -12,7 +16,7 @@ use airlock_sdk::http::{Request, Response};
 use airlock_sdk::{ToolError, config, secrets};
 use serde::Deserialize;
 
-airlock_sdk::export!(writer desk: FindOrder, CreateTicket, SendMail);
+airlock_sdk::export!(writer desk: FindOrder, CreateTicket, AssignTicket, CancelTicket, SendMail);
 
 /// The configuration key under which the operator says where the desk is.
 const DESK_URL: &str = "desk_url";

@@ -1,6 +1,8 @@
 //! Sending a mail.
 
-use airlock_sdk::{Cleanup, Context, Declaration, Origin, Repeat, Risk, Tool, ToolError};
+use airlock_sdk::{
+    Cleanup, Context, Declaration, Origin, PastCall, Planned, Probed, Repeat, Risk, Tool, ToolError,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +22,15 @@ pub struct NewMail {
     /// Plain text.
     #[schemars(length(min = 1, max = 10_000))]
     body: String,
+}
+
+/// A mail as the desk takes it.
+#[derive(Serialize)]
+struct Outgoing<'a> {
+    #[serde(flatten)]
+    mail: &'a NewMail,
+    /// By which it is found again.
+    reference: &'a str,
 }
 
 /// A mail on its way.
@@ -47,10 +58,31 @@ impl Tool for SendMail {
             .config(DESK_URL)
             .secret(DESK_TOKEN, [Origin::configured(DESK_URL)])
             .http(Origin::configured(DESK_URL).post(["/mails"]))
+            .http(Origin::configured(DESK_URL).get(["/mails"]))
     }
 
-    fn call(mail: NewMail, _context: &Context) -> Result<Mail, ToolError> {
-        let response = desk("POST", "/mails")?.json(&mail)?.send()?;
+    fn call(mail: NewMail, context: &Context) -> Result<Mail, ToolError> {
+        let outgoing = Outgoing { mail: &mail, reference: &context.idempotency_key };
+        let response = desk("POST", "/mails")?.json(&outgoing)?.send()?;
         Ok(accepted(response, "MAIL_REFUSED")?.json()?)
+    }
+
+    fn preview(mail: NewMail, _context: &Context) -> Result<Planned, ToolError> {
+        Ok(Planned {
+            summary: format!("Sends a mail to {}. It cannot be taken back.", mail.to),
+            changes: vec![format!("a mail to {}: {}", mail.to, mail.subject)],
+            fingerprint: None,
+            risk: Some(Risk::HighRiskWrite),
+        })
+    }
+
+    fn probe(past: PastCall<NewMail>, _context: &Context) -> Result<Probed<Mail>, ToolError> {
+        #[derive(Deserialize)]
+        struct Sent {
+            mails: Vec<Mail>,
+        }
+        let sent = desk("GET", "/mails")?.query("reference", &past.idempotency_key).send()?;
+        let sent: Sent = sent.ok()?.json()?;
+        Ok(sent.mails.into_iter().next().map_or(Probed::No, |mail| Probed::Yes(Some(mail))))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::id::Digest;
+use crate::model::past::Undone;
 use crate::model::pointer::Pointer;
 use crate::model::reply::Stored;
 use crate::model::run::Record;
@@ -60,7 +61,14 @@ pub fn shown(mut record: Record, look: Look, secret: &[u8; 32], kept: &Kept) -> 
             *text = masked;
         }
     };
-    record.attempts.iter_mut().for_each(|attempt| rest(&mut attempt.log));
+    for attempt in &mut record.attempts {
+        rest(&mut attempt.log);
+        if let Some(Undone { summary, left }) = &mut attempt.undone {
+            rest(summary);
+            left.iter_mut().for_each(rest);
+        }
+    }
+    record.fingerprint.iter_mut().for_each(rest);
     record.effects.iter_mut().for_each(|effect| rest(&mut effect.target));
     if let Some(stored) = record.stored.as_mut().filter(|stored| !stored.ok)
         && let Ok(mut error) = serde_json::from_str::<Value>(&stored.body)
@@ -164,6 +172,8 @@ mod tests {
             unshown: Unshown { hidden: pointers(&["/pin"]), private: pointers(&["/who/*", "/age"]) },
             stored: None,
             removed: None,
+            fingerprint: None,
+            cleanup: None,
             rearms: false,
             usage: Usage::default(),
             attempts: Vec::new(),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::show;
 use super::trim::trim;
 use crate::call::Setting;
-use crate::model::attachment::Attachment;
+use crate::model::attachment::{ANY_BYTES, Attachment, is_media_type};
 use crate::model::failure::Failure;
 use crate::model::pointer::Unshown;
 use crate::model::reply::{Output, Stored};
@@ -27,7 +27,7 @@ pub struct Shaped {
 
 /// Shapes an output; that of a tool which is gone has no schema.
 pub fn output(entry: Option<&Arc<Entry>>, setting: &Setting, output: Output) -> Shaped {
-    let Output { data, attachments } = output;
+    let Output { data, attachments, fingerprint: _, cleanup: _ } = output;
     let mask = &setting.mask;
     let attachments: Vec<Attachment> = attachments.into_iter().map(|one| masked(one, mask)).collect();
     let Ok(mut value) = serde_json::from_str::<Value>(&data) else {
@@ -104,10 +104,14 @@ fn error_schema() -> Option<&'static Schema> {
 }
 
 fn masked(attachment: Attachment, mask: &Mask) -> Attachment {
-    match mask.text(&attachment.name) {
-        Some(name) => Attachment { name, ..attachment },
-        None => attachment,
-    }
+    let name = mask.text(&attachment.name).unwrap_or(attachment.name);
+    let media_type = match mask.text(&attachment.media_type) {
+        Some(masked) if is_media_type(&masked) => masked,
+        // What is left of it is no type.
+        Some(_) => ANY_BYTES.to_owned(),
+        None => attachment.media_type,
+    };
+    Attachment { name, media_type, bytes: attachment.bytes }
 }
 
 /// JSON text, masked.

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::problem::Problem;
-use crate::model::attachment::{Attachment, is_media_type};
+use crate::model::attachment::{ANY_BYTES, Attachment, is_media_type};
 
 /// The media types of the usual files, by their ending.
 const TYPES: &[(&str, &str)] = &[
@@ -33,9 +33,6 @@ const TYPES: &[(&str, &str)] = &[
 /// What media types begin with.
 const KINDS: &[&str] =
     &["application", "audio", "font", "image", "message", "model", "multipart", "text", "video"];
-
-/// What is taken for the type of any other.
-const UNKNOWN: &str = "application/octet-stream";
 
 /// Names that are tried for one file before its folder counts as full.
 const TRIES: u32 = 1000;
@@ -74,7 +71,7 @@ fn is_of_a_kind(text: &str) -> bool {
 
 fn by_ending(path: &Path) -> &'static str {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-    TYPES.iter().find(|(known, _)| *known == ending).map_or(UNKNOWN, |(_, media_type)| media_type)
+    TYPES.iter().find(|(known, _)| *known == ending).map_or(ANY_BYTES, |(_, media_type)| media_type)
 }
 
 /// Makes the folder that is to take what comes back, before anything is called.

@@ -60,7 +60,7 @@ pub(super) async fn run(
         json!({
             "plugin": manifest.name,
             "version": manifest.version,
-            "file": file,
+            "file": file.display().to_string(),
             "digest": digest.to_string(),
             "accepted": arguments.out.is_none(),
             "lines": examined.lines,

@@ -7,11 +7,13 @@ use clap::Args;
 
 use super::attach;
 use super::clean::clean;
+use super::hints::Asked;
 use super::output::Output;
+use super::preview;
 use super::problem::{Exit, Problem};
 use super::progress::{ready, stepped};
 use super::tools;
-use crate::host::{Config, Host, Progress, Request};
+use crate::host::{Config, Host, Progress, Request, configuration};
 use crate::model::caller::Asker;
 use crate::model::code;
 use crate::model::id::{CallerName, SceneName, UserName};
@@ -28,6 +30,10 @@ pub(super) struct Arguments {
     /// One key for one action: the same call with the same key is done once
     #[arg(long)]
     key: Option<String>,
+
+    /// Say what the call would do, and do nothing
+    #[arg(long, conflicts_with_all = ["key", "out"])]
+    preview: bool,
 
     /// A file that goes with the call, with its media type where the ending does not tell it: photo:image/png
     #[arg(long, value_name = "FILE[:TYPE]")]
@@ -58,7 +64,7 @@ pub(super) async fn run(
     config: Option<&Path>,
     output: Output,
 ) -> Result<Exit, Problem> {
-    let config = Config::load(config)?;
+    let config = configuration(config)?;
     let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
     let input = input(arguments.input)?;
     let attachments = attach::read(&arguments.attach, config.limits.attachments)?;
@@ -69,8 +75,20 @@ pub(super) async fn run(
     let (progress, steps) = Progress::new();
     let progress = Some(progress);
     let request = Request { user, scene, key, attachments, progress, ..Request::new(&*tool, input, caller) };
+    let (given, user, scene) = (request.input.clone(), request.user.clone(), request.scene.clone());
+    let asked = Asked {
+        tool: &tool,
+        input: Some(&given),
+        caller: &arguments.caller,
+        user: user.as_ref().map(UserName::as_str),
+        scene: scene.as_ref().map(AsRef::as_ref),
+    };
     ready(&host).await?;
-    let reply = stepped(&tool, host.call(request), steps).await;
+    let reply = if arguments.preview {
+        stepped(&tool, host.preview(request), steps).await
+    } else {
+        stepped(&tool, host.call(request), steps).await
+    };
     if reply.code().as_deref() == Some(code::UNKNOWN_TOOL) {
         tools::faults(&host.faults(), output);
     }
@@ -80,7 +98,11 @@ pub(super) async fn run(
         tools::waits(&waiting.collect::<Vec<_>>(), output);
     }
     let saved = arguments.out.map(|folder| attach::save(&folder, &reply.attachments)).transpose();
-    let exit = output.reply(&reply, Some(&tool));
+    let exit = if arguments.preview {
+        preview::preview(&reply, &asked, output)
+    } else {
+        output.reply(&reply, &asked)
+    };
     host.close().await;
     for file in saved?.iter().flatten() {
         output.note(&format!("saved {}", clean(&file.to_string_lossy())));

@@ -12,6 +12,8 @@ use super::problem::{Exit, Problem};
 use super::progress::watched;
 use super::tool;
 use crate::host::{Beside, Checked, Config, Explanation, Host};
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
 use crate::model::manifest::{Manifest, Tool};
 
 #[derive(Debug, Args)]
@@ -70,7 +72,7 @@ impl Examined {
         };
         let imports = checked.imports.iter().map(|one| json!({ "import": one.import, "by": by(&one.by) }));
         let document = json!({
-            "file": file,
+            "file": file.display().to_string(),
             "digest": checked.digest.map(|digest| digest.to_string()),
             "manifest": checked.manifest.as_ref().map(declared),
             "imports": imports.collect::<Value>(),
@@ -82,7 +84,8 @@ impl Examined {
             "doubts": checked.doubts,
         });
         let summary = format!("{} cannot be used", file.display());
-        output.found(text, document, checked.manifest.is_none().then_some(summary.as_str()))
+        let failure = || Failure::new(Kind::InvalidInput, code::FAULTS_FOUND, summary);
+        output.found(text, document, checked.manifest.is_none().then(failure))
     }
 }
 

@@ -7,11 +7,12 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::clean::clean;
-use super::hints::call;
+use super::hints::Asked;
 use super::output::Output;
 use super::problem::{Exit, Problem};
 use super::progress::{ready, watched};
-use crate::host::{Config, Decision, Host, os_user};
+use crate::host::{Config, Decision, Host, configuration, os_user};
+use crate::model::id::UserName;
 use crate::model::reply::Reply;
 use crate::model::state::RunState;
 
@@ -46,7 +47,7 @@ pub(super) async fn run(
     let decision = decision(&arguments)?;
     // Only another attempt needs what tools need.
     let config = match arguments.found {
-        Found::Again => Config::load(config)?,
+        Found::Again => configuration(config)?,
         Found::Happened | Found::DidNot => Config::load_to_look(config)?,
     };
     let host = Host::open(config).await?;
@@ -66,16 +67,18 @@ async fn settle(
     }
     let run = host.run(&arguments.run)?.summary;
     let (id, tool) = (run.run.to_string(), run.tool.to_string());
+    let user = run.user.as_ref().map(UserName::as_str);
+    let asked = Asked { tool: &tool, input: None, caller: &run.caller.0, user, scene: None };
     let reply = watched(&tool, host.decide(&id, decision, &os_user())).await?;
     match arguments.found {
         Found::DidNot => {
-            output.data(|| undone(&reply, &id, &tool), || ended(&reply, &id)).map(|()| Exit::Done)
+            output.data(|| undone(&reply, &id, &asked), || ended(&reply, &id)).map(|()| Exit::Done)
         }
         Found::Happened => {
             output.note(&format!("the run {id} is completed; this is its answer from now on:"));
-            output.reply(&reply, Some(&tool))
+            output.reply(&reply, &asked)
         }
-        Found::Again => output.reply(&reply, Some(&tool)),
+        Found::Again => output.reply(&reply, &asked),
     }
 }
 
@@ -85,10 +88,10 @@ fn key(reply: &Reply) -> Option<String> {
     error["details"]["key"].as_str().map(str::to_owned)
 }
 
-fn undone(reply: &Reply, run: &str, tool: &str) -> String {
+fn undone(reply: &Reply, run: &str, asked: &Asked<'_>) -> String {
     let failed = format!("the run {run} has failed, and nothing is left of it");
     match key(reply) {
-        Some(key) => clean(&format!("{failed}; to have it done, ask again: {}", call(Some(tool), &key))),
+        Some(key) => clean(&format!("{failed}; to have it done, ask again: {}", asked.again(&key))),
         None => failed,
     }
 }

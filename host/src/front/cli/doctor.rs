@@ -7,21 +7,34 @@ use serde_json::{Value, json};
 use super::clean::clean;
 use super::output::Output;
 use super::problem::{Exit, Problem};
+use super::progress::watched;
 use super::toolchain;
 use crate::host::{Found, Health, doctor};
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
 
-pub(super) fn run(config: Option<&Path>, output: Output) -> Result<Exit, Problem> {
+pub(super) async fn run(config: Option<&Path>, output: Output) -> Result<Exit, Problem> {
     let mut all = toolchain::examine();
-    all.extend(doctor(config));
+    all.extend(watched("looking at everything", doctor(config)).await);
     let count = |health: Health| all.iter().filter(|found| found.health == health).count();
     let (faults, doubts) = (count(Health::Faulty), count(Health::Doubtful));
     let lines = || all.iter().map(line).collect::<Vec<_>>().join("\n");
     let documents = all.iter().map(document).collect::<Value>();
     let summary = summary(faults, doubts);
-    let exit =
-        output.found(lines, json!({ "found": documents }), (faults > 0).then_some(summary.as_str()))?;
+    let failure = (faults > 0).then(|| Failure::new(Kind::InvalidInput, code(&all), summary.clone()));
+    let exit = output.found(lines, json!({ "found": documents }), failure)?;
     output.note(&summary);
     Ok(exit)
+}
+
+/// What ends every command that runs a tool ends this one alike.
+fn code(all: &[Found]) -> &'static str {
+    let configured = |found: &Found| matches!(found.about, "configuration" | "secrets");
+    if all.iter().any(|found| found.health == Health::Faulty && configured(found)) {
+        code::INVALID_CONFIGURATION
+    } else {
+        code::FAULTS_FOUND
+    }
 }
 
 fn summary(faults: usize, doubts: usize) -> String {
@@ -37,7 +50,15 @@ fn summary(faults: usize, doubts: usize) -> String {
 
 fn line(found: &Found) -> String {
     let Found { about, health, text, mend } = found;
-    let mend = mend.as_ref().map(|mend| format!("\n{:21}hint: {}", "", clean(mend))).unwrap_or_default();
+    let indented = |mend: &String| {
+        let lines = mend.lines().enumerate().map(|(at, line)| match (at, line) {
+            (0, line) => format!("\n{:21}hint: {}", "", clean(line)),
+            (_, "") => "\n".to_owned(),
+            (_, line) => format!("\n{:23}{}", "", clean(line)),
+        });
+        lines.collect::<String>()
+    };
+    let mend = mend.as_ref().map(indented).unwrap_or_default();
     format!("{:5}  {about:13} {}{mend}", health.word(), clean(text))
 }
 

@@ -26,22 +26,26 @@ pub(super) fn run(arguments: &Arguments, output: Output) -> Result<Exit, Problem
     };
     let page = page(code).ok_or_else(|| unknown(code))?;
     let text = || {
-        let Page { code, kind, meaning, remedy } = page;
-        format!("{code} ({})\n\n{meaning}\n\nWhat to do: {remedy}", kind.word())
+        let Page { code, meaning, remedy, .. } = page;
+        format!("{code} ({})\n\n{meaning}\n\nWhat to do: {remedy}", kinds(page).join(" or "))
     };
     output.data(text, || document(page))?;
     Ok(Exit::Done)
 }
 
 fn document(page: &Page) -> Value {
-    json!({ "code": page.code, "kind": page.kind.word(), "meaning": page.meaning, "remedy": page.remedy })
+    json!({ "code": page.code, "kinds": kinds(page), "meaning": page.meaning, "remedy": page.remedy })
+}
+
+fn kinds(page: &Page) -> Vec<&'static str> {
+    page.kinds.iter().map(|kind| kind.word()).collect()
 }
 
 fn unknown(code: &str) -> Problem {
     let near = nearest(code, PAGES.iter().map(|page| page.code));
     let hint = match near.as_slice() {
-        [] => "`airlock explain` lists the host's codes; tools add codes of their own".to_owned(),
+        [] => "`airlock explain` lists the codes of the host and of the SDK; tools add codes of their own, which `airlock runs RUN` shows with what the tool said".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     };
-    Problem::Usage(format!("the host has no code {code}"), Some(hint))
+    Problem::Usage(format!("there is no page for the code {code}"), Some(hint))
 }

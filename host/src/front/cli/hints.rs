@@ -4,7 +4,38 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::model::code;
+use crate::model::code::{self, Whose};
+
+/// What was asked, and for whom: what leads on from an error must be asked for the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// The tool.
+    pub(super) tool: &'a str,
+    /// Its input, where that came from whoever reads the answer.
+    pub(super) input: Option<&'a str>,
+    /// Who asked; `local` where nobody else did.
+    pub(super) caller: &'a str,
+    /// For whom, where the caller said so.
+    pub(super) user: Option<&'a str>,
+    /// In which scene, where one was chosen.
+    pub(super) scene: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    /// What the command line needs to see the same tools.
+    fn sees(&self) -> String {
+        let caller = Some(self.caller).filter(|caller| *caller != "local");
+        let words = [("--as", caller), ("--scene", self.scene)];
+        let words = words.into_iter().filter_map(|(name, value)| Some(format!(" {name} {}", quoted(value?))));
+        words.collect()
+    }
+
+    /// The call that gives a key again.
+    pub(super) fn again(&self, key: &str) -> String {
+        let user = self.user.map(|user| format!(" --user {}", quoted(user))).unwrap_or_default();
+        format!("`airlock call {} …{}{user} --key {}`", self.tool, self.sees(), quoted(key))
+    }
+}
 
 /// What the details list, a line each: faults, candidates, effects, names that were perhaps meant.
 pub(super) fn listed(error: &Value) -> Vec<String> {
@@ -39,25 +70,44 @@ fn fields(entry: &Value) -> Option<String> {
     fields.map(|fields| fields.join(", ")).filter(|fields| !fields.is_empty())
 }
 
-/// What to do next; `run` is the run, where there is one, and `asked` the tool that was called.
-pub(super) fn hints(error: &Value, run: Option<&str>, asked: Option<&str>) -> Vec<String> {
+/// What to do next; `run` is the run, where there is one.
+pub(super) fn hints(error: &Value, run: Option<&str>, asked: Option<&Asked<'_>>) -> Vec<String> {
     let code = error["code"].as_str().unwrap_or_default();
     let key = error["details"]["key"].as_str();
+    let page = code::page(code);
+    let said_by_plugin = page.is_none_or(|page| page.whose == Whose::Sdk);
     let log = || run.map(|run| format!("`airlock runs {run}` shows the log"));
+    let explained = || page.map(|_| explained(code));
     match error["action"].as_str().unwrap_or_default() {
         "fix_input" => mending(error, code, asked),
-        "retry_later" => vec![again(error, key, asked)],
+        "retry_later" => {
+            std::iter::once(again(error, key, asked)).chain(log().filter(|_| said_by_plugin)).collect()
+        }
         "wait" => run.map(|run| format!("`airlock runs {run}` shows how far it is")).into_iter().collect(),
         "do_not_repeat" => {
-            let same = key.map(|key| format!("the same key is safe, and no other: {}", call(asked, key)));
+            let same = key.zip(asked).map(|(key, asked)| asked.again(key));
+            let same = same.map(|call| format!("the same key is safe, and no other: {call}"));
             let shown = run.map(|run| format!("`airlock runs {run}` shows what was done"));
             let decided = run.map(|run| deciding(code, run));
             [same, shown, decided].into_iter().flatten().collect()
         }
-        "ask_permission" if code == code::NEEDS_PERSON => asked.map(unasked).into_iter().collect(),
-        "ask_permission" => vec![explained(code)],
+        "ask_permission" if code == code::NEEDS_PERSON => {
+            asked.map(|asked| unasked(asked.tool)).into_iter().collect()
+        }
+        // Its log is empty: what is missing is seen before anything is done.
+        "stop" if code == code::NOT_CONFIGURED && asked.is_some() => {
+            let shown = |asked: &Asked<'_>| {
+                format!(
+                    "`airlock tools {}{}` shows what it lacks, and the lines to write",
+                    asked.tool,
+                    asked.sees()
+                )
+            };
+            asked.map(shown).into_iter().collect()
+        }
         // The operator learns from the log which line would allow what was refused.
-        "stop" => log().into_iter().chain(code::page(code).map(|_| explained(code))).collect(),
+        "stop" => log().into_iter().chain(explained()).collect(),
+        "ask_permission" | "tell_user" => explained().into_iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -73,11 +123,15 @@ fn unasked(tool: &str) -> String {
     )
 }
 
-fn mending(error: &Value, code: &str, asked: Option<&str>) -> Vec<String> {
+fn mending(error: &Value, code: &str, asked: Option<&Asked<'_>>) -> Vec<String> {
     let first = error["details"]["run"].as_str();
     match (code, asked, first) {
-        (code::UNKNOWN_TOOL, _, _) => vec!["`airlock tools` lists the tools".to_owned()],
-        (code::INVALID_INPUT, Some(tool), _) => vec![format!("`airlock tools {tool}` shows the schema")],
+        (code::UNKNOWN_TOOL, asked, _) => {
+            vec![format!("`airlock tools{}` lists the tools", asked.map(Asked::sees).unwrap_or_default())]
+        }
+        (code::INVALID_INPUT, Some(asked), _) => {
+            vec![format!("`airlock tools {}{}` shows the schema", asked.tool, asked.sees())]
+        }
         (code::INVALID_INPUT | code::INVALID_USAGE, None, _) => Vec::new(),
         (code::KEY_REUSED | code::KEY_EXPIRED, _, Some(run)) => {
             vec![format!("`airlock runs {}` shows the call that has the key", quoted(run))]
@@ -86,20 +140,15 @@ fn mending(error: &Value, code: &str, asked: Option<&str>) -> Vec<String> {
     }
 }
 
-fn again(error: &Value, key: Option<&str>, asked: Option<&str>) -> String {
+fn again(error: &Value, key: Option<&str>, asked: Option<&Asked<'_>>) -> String {
     let when = match error["retry_after_ms"].as_u64() {
         None | Some(0) => "later".to_owned(),
         Some(after) => format!("in {}", humantime::format_duration(Duration::from_millis(after))),
     };
-    match key {
-        Some(key) => format!("ask again {when}: {}", call(asked, key)),
+    match key.zip(asked) {
+        Some((key, asked)) => format!("ask again {when}: {}", asked.again(key)),
         None => format!("ask again {when}"),
     }
-}
-
-/// The call that gives a key again.
-pub(super) fn call(tool: Option<&str>, key: &str) -> String {
-    format!("`airlock call {} … --key {}`", tool.unwrap_or("TOOL"), quoted(key))
 }
 
 /// As a shell reads it as one word, whatever a tool put there.
@@ -120,8 +169,41 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    const LOCAL: Asked<'_> =
+        Asked { tool: "desk.send_mail", input: None, caller: "local", user: None, scene: None };
+
     fn told(error: Value) -> Vec<String> {
-        [listed(&error), hints(&error, Some("01RUN"), Some("desk.send_mail"))].concat()
+        [listed(&error), hints(&error, Some("01RUN"), Some(&LOCAL))].concat()
+    }
+
+    #[test]
+    fn what_leads_on_is_asked_for_whom_the_call_was() {
+        let asked = Asked { caller: "bot", user: Some("ada@example.com"), scene: Some("refund"), ..LOCAL };
+        let told = |error: Value| hints(&error, None, Some(&asked)).concat();
+        assert_eq!(
+            told(json!({ "code": "UNKNOWN_TOOL", "action": "fix_input" })),
+            "`airlock tools --as bot --scene refund` lists the tools"
+        );
+        assert_eq!(
+            told(json!({ "code": "INTERRUPTED", "action": "retry_later", "details": { "key": "k" } })),
+            "ask again later: `airlock call desk.send_mail … --as bot --scene refund --user 'ada@example.com' --key k`"
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_not_configured_leads_to_the_lines_that_are_to_be_written() {
+        assert_eq!(
+            told(json!({ "code": "NOT_CONFIGURED", "action": "stop" })),
+            ["`airlock tools desk.send_mail` shows what it lacks, and the lines to write"]
+        );
+    }
+
+    #[test]
+    fn a_backend_that_is_not_reached_leads_to_the_log_that_says_why() {
+        assert_eq!(
+            told(json!({ "code": "BACKEND_UNREACHABLE", "action": "retry_later" })),
+            ["ask again later", "`airlock runs 01RUN` shows the log"]
+        );
     }
 
     #[test]
@@ -178,6 +260,10 @@ mod tests {
     #[test]
     fn a_tools_own_code_needs_no_explanation_of_ours() {
         assert!(told(json!({ "code": "ORDER_NOT_FOUND", "action": "tell_user" })).is_empty());
+        assert_eq!(
+            told(json!({ "code": "BACKEND_REJECTED", "action": "tell_user" })),
+            ["`airlock explain BACKEND_REJECTED` says what to do"]
+        );
     }
 
     #[test]
@@ -190,7 +276,7 @@ mod tests {
         );
         assert_eq!(
             told(json!({ "code": "REQUEST_REFUSED", "action": "stop" })),
-            ["`airlock runs 01RUN` shows the log"]
+            ["`airlock runs 01RUN` shows the log", "`airlock explain REQUEST_REFUSED` says what to do"]
         );
         assert_eq!(
             told(json!({ "code": "FUEL_LIMIT", "action": "stop" })),

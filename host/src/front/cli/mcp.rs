@@ -11,7 +11,7 @@ use super::problem::{Exit, Problem};
 use super::progress::ready;
 use super::tools;
 use crate::front::mcp;
-use crate::host::{Config, Host};
+use crate::host::{Host, configuration};
 use crate::model::id::SceneName;
 
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(super) async fn run(
     if std::io::stdin().is_terminal() {
         output.hint("an MCP client starts this; `airlock setup CLIENT` prints how");
     }
-    let config = Config::load(config)?;
+    let config = configuration(config)?;
     let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
     let host = Host::open(config.clone()).await?;
     ready(&host).await?;

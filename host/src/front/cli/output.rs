@@ -6,10 +6,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::clean::{clean, clean_json};
-use super::hints;
+use super::hints::{self, Asked};
+use super::place::place;
 use super::problem::{Exit, Problem};
 use crate::model::code;
-use crate::model::failure::{Failure, Kind};
+use crate::model::failure::Failure;
 use crate::model::reply::Reply;
 
 /// How this command answers.
@@ -33,24 +34,24 @@ impl Output {
         }
     }
 
-    /// Gives what was found; where that has faults, which the summary tells, the document says so, and so does the end.
+    /// Gives what was found; where that has faults, the document says so by this failure, and so does the end.
     pub(super) fn found(
         self,
         text: impl FnOnce() -> String,
         document: Value,
-        faults: Option<&str>,
+        faults: Option<Failure>,
     ) -> Result<Exit, Problem> {
-        let Some(summary) = faults else { return self.data(text, || document).map(|()| Exit::Done) };
+        let Some(mut failure) = faults else { return self.data(text, || document).map(|()| Exit::Done) };
+        for (name, value) in document.as_object().into_iter().flatten() {
+            failure = failure.with_detail(name, value.clone());
+        }
+        let error = failure.to_json();
         if self.json {
-            let mut failure = Failure::new(Kind::InvalidInput, code::FAULTS_FOUND, summary);
-            for (name, value) in document.as_object().into_iter().flatten() {
-                failure = failure.with_detail(name, value.clone());
-            }
-            self.document(&json!({ "ok": false, "error": failure.to_json(), "meta": {} }))?;
+            self.document(&json!({ "ok": false, "error": error, "meta": {} }))?;
         } else {
             write(&text())?;
         }
-        Ok(Exit::Refused)
+        Ok(Exit::of(&error))
     }
 
     /// Gives one JSON document.
@@ -60,8 +61,8 @@ impl Output {
         write(&clean_json(&text))
     }
 
-    /// Gives a reply, and what to do about it where it is none that was hoped for. `asked` is the tool that was called.
-    pub(super) fn reply(self, reply: &Reply, asked: Option<&str>) -> Result<Exit, Problem> {
+    /// Gives a reply, and what to do about it where it is none that was hoped for.
+    pub(super) fn reply(self, reply: &Reply, asked: &Asked<'_>) -> Result<Exit, Problem> {
         let error = match &reply.body {
             Ok(_) => None,
             Err(error) => Some(serde_json::from_str(error.get()).unwrap_or(Value::Null)),
@@ -78,7 +79,7 @@ impl Output {
                 // Where the call was not carried out, the run that stands in its way is in the details.
                 let run = reply.meta.run.map(|run| run.to_string());
                 let run = run.or_else(|| error["details"]["run"].as_str().map(str::to_owned));
-                self.error(&error, run.as_deref(), asked);
+                self.error(&error, run.as_deref(), Some(asked));
                 self.beside(reply);
             }
         }
@@ -117,8 +118,12 @@ impl Output {
         self.note(&format!("{CYAN}hint{PLAIN}: {}", clean(text)));
     }
 
-    fn error(self, error: &Value, run: Option<&str>, asked: Option<&str>) {
+    fn error(self, error: &Value, run: Option<&str>, asked: Option<&Asked<'_>>) {
         self.fault(error);
+        if error["code"] == code::INVALID_INPUT {
+            let place = asked.and_then(|asked| place(asked.input?));
+            place.iter().flatten().for_each(|line| self.note(&format!("    {line}")));
+        }
         for hint in hints::hints(error, run, asked) {
             self.hint(&hint);
         }

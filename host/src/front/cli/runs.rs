@@ -16,10 +16,11 @@ use crate::host::{Config, Host, Look};
 use crate::model::clock::{Clock as _, SystemClock, Timestamp};
 use crate::model::effect::Effect;
 use crate::model::id::TraceId;
+use crate::model::past::Undone;
 use crate::model::reply::Stored;
-use crate::model::run::{Attempt, Happened, Record, Removed, Summary};
+use crate::model::run::{Attempt, Does, Happened, Record, Removed, Summary};
 use crate::model::staged::Cost;
-use crate::model::state::{Event, RunState, Standing};
+use crate::model::state::{Event, Reason, RunState, Standing};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -49,6 +50,7 @@ enum State {
     Completed,
     Failed,
     Suspended,
+    RolledBack,
 }
 
 impl State {
@@ -58,6 +60,7 @@ impl State {
             Self::Completed => Standing::Completed,
             Self::Failed => Standing::Failed,
             Self::Suspended => Standing::Suspended,
+            Self::RolledBack => Standing::RolledBack,
         }
     }
 }
@@ -175,7 +178,12 @@ fn full(record: &Record, now: Timestamp) -> String {
         let by = event.by.as_ref().map(|who| format!(", by {}", clean(who))).unwrap_or_default();
         format!("{}  {}{by}", moment(event.at), clean(in_words(&event.event)))
     }));
-    if let RunState::Suspended(_) = run.state {
+    if run.state == RunState::Suspended(Reason::NotUndone) {
+        lines.push(format!(
+            "\nwhat is left of it waits for a person; once that is seen to, or may stay: `airlock decide {} happened`",
+            run.run
+        ));
+    } else if let RunState::Suspended(_) = run.state {
         let code = run.code.as_deref().unwrap_or_default();
         lines.push(format!("\nit waits for a person; {}", deciding(code, &run.run.to_string())));
     }
@@ -198,6 +206,8 @@ fn in_words(event: &str) -> &str {
         "asked for again with its key"
     } else if event == Event::Adopted.word() {
         "taken over from a process that is gone"
+    } else if event == Event::RollbackBegan.word() {
+        "to be taken back"
     } else {
         event
     }
@@ -216,12 +226,20 @@ fn attempt(attempt: &Attempt) -> String {
     let took = attempt
         .ended
         .map(|ended| format!(" after {}", humantime::format_duration(ended.since(attempt.began))));
+    let does = match attempt.does {
+        Does::Call => "",
+        Does::Rollback => "rollback  ",
+    };
     let mut lines = vec![format!(
-        "{}. {}  {outcome}{}",
+        "{}. {}  {does}{outcome}{}",
         attempt.attempt,
         moment(attempt.began),
         took.unwrap_or_default()
     )];
+    if let Some(Undone { summary, left }) = &attempt.undone {
+        lines.push(format!("   {}", clean(summary)));
+        lines.extend(left.iter().map(|what| format!("   left: {}", clean(what))));
+    }
     let digest = attempt.plugin_digest.to_string();
     lines.push(format!(
         "   plugin {}, fuel {}, memory {} bytes",
@@ -319,7 +337,6 @@ mod tests {
     use crate::model::pointer::Unshown;
     use crate::model::reply::Usage;
     use crate::model::run::Lease;
-    use crate::model::state::Reason;
 
     const BEGAN: Timestamp = Timestamp(1_700_000_000_000);
 
@@ -351,6 +368,8 @@ mod tests {
             unshown: Unshown::default(),
             stored: Some(Stored::new(false, r#"{"code":"OUTCOME_UNKNOWN"}"#)),
             removed: None,
+            fingerprint: None,
+            cleanup: None,
             rearms: false,
             usage: Usage::default(),
             attempts: vec![Attempt {
@@ -358,6 +377,8 @@ mod tests {
                 began: BEGAN,
                 ended: Some(Timestamp(BEGAN.0 + 1500)),
                 outcome: Some("OUTCOME_UNKNOWN".into()),
+                does: Does::Call,
+                undone: None,
                 plugin_digest: Digest([0xab; 32]),
                 fuel: 1200,
                 memory_bytes: 65_536,

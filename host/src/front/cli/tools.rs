@@ -13,7 +13,7 @@ use super::problem::{Exit, Problem};
 use super::progress::loaded;
 use super::tool::{Shown, document, full, summary};
 use super::trust;
-use crate::host::{Config, Doubts, Faults, Host, PluginFault, ToolView, Waiting};
+use crate::host::{Doubts, Faults, Host, PluginFault, ToolView, Waiting, configuration};
 use crate::model::id::{CallerName, SceneName};
 
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub(super) async fn run(
     config: Option<&Path>,
     output: Output,
 ) -> Result<Exit, Problem> {
-    let config = Config::load(config)?;
+    let config = configuration(config)?;
     let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
     let scene = arguments.scene.as_ref();
     let plugins = config.plugins.clone();
@@ -57,22 +57,32 @@ fn all(host: &Host, (caller, scene): Whose<'_>, plugins: &Path, output: Output) 
     faults(&host.faults(), output);
     waits(&host.waiting(), output);
     doubted(&host.doubts(), output);
+    let document = json!({
+        "tools": tools.iter().map(summary).collect::<Value>(),
+        "faults": broken(&host.faults()),
+        "waiting": waiting_documents(&host.waiting()),
+        "doubts": host.doubts().iter().map(doubts_document).collect::<Value>(),
+    });
+    // Where no plugin can be taken, that says it.
+    if tools.is_empty() && host.bar().is_none() {
+        output.note(&none(host, caller, plugins));
+    }
+    shown(host, (!tools.is_empty()).then(|| list(&tools)), document, output)
+}
+
+/// Shows what there is, so that an operator can look; where the configuration names what is not there, no call is made,
+/// and the command says so and ends as a call would.
+fn shown(host: &Host, text: Option<String>, document: Value, output: Output) -> Result<Exit, Problem> {
     let missing = host.missing();
     missing.iter().for_each(|missing| output.note(&missing.styled()));
-    if tools.is_empty() && !output.json {
-        output.note(&none(host, caller, plugins));
-        return Ok(Exit::Done);
+    match (missing.as_ref().map(Faults::failure), text) {
+        (None, None) if !output.json => Ok(Exit::Done),
+        (Some(_), None) if !output.json => Ok(Exit::Usage),
+        (None, text) => output.data(|| text.unwrap_or_default(), || document).map(|()| Exit::Done),
+        (Some(failure), text) => {
+            output.found(|| text.unwrap_or_default(), json!({ "shown": document }), Some(failure))
+        }
     }
-    let document = || {
-        json!({
-            "tools": tools.iter().map(summary).collect::<Value>(),
-            "faults": broken(&host.faults()),
-            "waiting": waiting_documents(&host.waiting()),
-            "doubts": host.doubts().iter().map(doubts_document).collect::<Value>(),
-            "missing": missing.as_ref().map_or_else(Vec::new, Faults::documents),
-        })
-    };
-    output.data(|| list(&tools), document).map(|()| Exit::Done)
 }
 
 fn none(host: &Host, caller: &CallerName, plugins: &Path) -> String {
@@ -93,13 +103,13 @@ fn one(host: &Host, (caller, scene): Whose<'_>, name: &str, output: Output) -> R
         doubts.doubts.iter().for_each(|one| output.note(&format!("  - {}", clean(one))));
     }
     let tools = std::slice::from_ref(&view.tool);
-    let shown = Shown {
+    let tool = Shown {
         beside: host.beside(&view.name.plugin, tools),
         lines: host.lines(&view.name.plugin, tools),
         attempt: host.attempt_time(&view.name),
         view,
     };
-    output.data(|| full(&shown), || document(&shown)).map(|()| Exit::Done)
+    shown(host, Some(full(&tool)), document(&tool), output)
 }
 
 /// Says which plugins wait for a person's word, and why.
@@ -125,7 +135,7 @@ pub(super) fn waiting_documents(waiting: &[Waiting]) -> Value {
     let document = |waiting: &Waiting| {
         json!({
             "plugin": waiting.plugin,
-            "file": waiting.file,
+            "file": waiting.file.display().to_string(),
             "digest": waiting.digest.to_string(),
             "changes": waiting.changes,
         })
@@ -134,7 +144,7 @@ pub(super) fn waiting_documents(waiting: &[Waiting]) -> Value {
 }
 
 fn doubts_document(doubts: &Doubts) -> Value {
-    json!({ "plugin": doubts.plugin, "file": doubts.file, "doubts": doubts.doubts })
+    json!({ "plugin": doubts.plugin, "file": doubts.file.display().to_string(), "doubts": doubts.doubts })
 }
 
 /// Says which plugins could not be used, and why.
@@ -149,8 +159,10 @@ pub(super) fn faults(faults: &[PluginFault], output: Output) {
 }
 
 fn broken(faults: &[PluginFault]) -> Vec<Value> {
-    let document =
-        |fault: &PluginFault| json!({ "file": fault.file, "faults": fault.faults, "remedy": fault.remedy });
+    let document = |fault: &PluginFault| {
+        let file = fault.file.display().to_string();
+        json!({ "file": file, "faults": fault.faults, "remedy": fault.remedy })
+    };
     faults.iter().map(document).collect()
 }
 

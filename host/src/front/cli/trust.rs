@@ -10,7 +10,7 @@ use super::clean::clean;
 use super::output::Output;
 use super::problem::{Exit, Problem};
 use super::{progress, tools};
-use crate::host::{Config, Host, Waiting};
+use crate::host::{Host, Waiting, configuration};
 use crate::model::nearest::nearest;
 
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub(super) async fn run(
     config: Option<&Path>,
     output: Output,
 ) -> Result<Exit, Problem> {
-    let host = Host::open(Config::load(config)?).await?;
+    let host = Host::open(configuration(config)?).await?;
     progress::loaded(&host).await;
     let done = match &arguments.plugin {
         Some(plugin) => one(&host, plugin, arguments.yes, output).await,

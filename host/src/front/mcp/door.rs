@@ -14,6 +14,7 @@ use rmcp::{RoleServer, ServerHandler};
 use super::answer::{failed, result, text};
 use super::asked::Asked;
 use super::listing::Listing;
+use super::names::BETWEEN;
 use super::own::Own;
 use super::teller::Teller;
 use super::wire::Brought;
@@ -21,7 +22,7 @@ use crate::host::{Cancel, Changes, Host, Progress, Request};
 use crate::model::code;
 use crate::model::failure::Failure;
 use crate::model::id::{CallerName, SceneName};
-use crate::model::nearest::nearest;
+use crate::model::nearest::nearest_tools;
 
 /// What a model is told of all tools at once. All of it holds today.
 const INSTRUCTIONS: &str = "\
@@ -194,7 +195,8 @@ impl ServerHandler for Door {
 
 /// The protocol's own error for a tool that is not there, or not any more.
 fn unknown(name: &str, listing: &Listing) -> ErrorData {
-    let near = nearest(name, listing.tools.iter().map(|tool| &*tool.name));
+    let names: Vec<&str> = listing.tools.iter().map(|tool| &*tool.name).collect();
+    let near = nearest_tools(name, BETWEEN, &names);
     let shown: String = name.chars().filter(|letter| !letter.is_control()).take(100).collect();
     let text = match near.as_slice() {
         [] => format!("there is no such tool: {shown}"),

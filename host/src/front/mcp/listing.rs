@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rmcp::model::{Tool, ToolAnnotations};
 
-use super::names::name;
+use super::names::{BETWEEN, name};
 use super::own;
 use super::schema::advertised;
 use crate::host::{Edition, ToolView};
@@ -45,7 +45,7 @@ impl Listing {
     /// tool is not there.
     pub(super) fn meant(&self, name: &str) -> Option<Meant> {
         self.meant.get(name).cloned().or_else(|| {
-            let (plugin, own) = name.split_once("__")?;
+            let (plugin, own) = name.split_once(BETWEEN)?;
             let tool = format!("{plugin}.{own}").parse().ok()?;
             let listed = self.meant.values().any(|meant| meant.tool == tool);
             (!listed).then_some(Meant { tool, structured: false })

@@ -6,6 +6,9 @@ use crate::model::id::{Digest, ToolName};
 /// What the narrowest of the usual clients takes.
 const LONGEST: usize = 64;
 
+/// What stands between the plugin's name and the tool's own.
+pub(super) const BETWEEN: &str = "__";
+
 /// How much of a digest tells long names apart, in hexadecimal digits.
 const TOLD_APART: usize = 8;
 
@@ -16,7 +19,7 @@ pub(super) fn name(view: &ToolView) -> String {
 
 /// The name of a tool that the operator gave none. Where it is too long, its end is told by its digest.
 fn usual(tool: &ToolName) -> String {
-    let whole = format!("{}__{}", tool.plugin, tool.tool);
+    let whole = format!("{}{BETWEEN}{}", tool.plugin, tool.tool);
     if whole.len() <= LONGEST {
         return whole;
     }

@@ -15,13 +15,14 @@ use rmcp::model::{
     RequestId, RequestMetaObject, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
+use super::leave::Leave;
 use super::stdio::Line;
 use crate::host::Cancel;
 
@@ -44,6 +45,7 @@ pub(super) struct Wire {
     out: mpsc::UnboundedSender<Vec<u8>>,
     under_way: Arc<Mutex<HashMap<RequestId, Cancel>>>,
     gone: Cancel,
+    leave: Leave,
     /// How long, after the last line, answers are waited for.
     patience: Duration,
     ends: Option<Pin<Box<Sleep>>>,
@@ -54,13 +56,30 @@ pub(super) struct Wire {
 struct Head<'a> {
     #[serde(borrow)]
     jsonrpc: Option<Cow<'a, str>>,
-    id: Option<RequestId>,
+    #[serde(default)]
+    id: Id,
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
     result: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
+}
+
+/// Which message it is: one without an id wants no answer.
+#[derive(Default)]
+enum Id {
+    #[default]
+    None,
+    /// As only an answer to what could not be read may have it.
+    Null,
+    Given(RequestId),
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map_or(Self::Null, Self::Given))
+    }
 }
 
 /// The parameters of a call. Those of the arguments are left as they are.
@@ -92,15 +111,16 @@ impl Wire {
         lines: mpsc::Receiver<Line>,
         out: mpsc::UnboundedSender<Vec<u8>>,
         gone: Cancel,
+        leave: Leave,
         patience: Duration,
     ) -> Self {
-        Self { lines, out, under_way: Arc::default(), gone, patience, ends: None }
+        Self { lines, out, under_way: Arc::default(), gone, leave, patience, ends: None }
     }
 
     /// The message of a line; none where there is nothing to do about it.
     fn read(&self, line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
         let head = Head::read(line).map_err(|error| Refusal { id: None, error })?;
-        let refusal = |error| Refusal { id: head.id.clone(), error };
+        let refusal = |error| Refusal { id: head.id.given().cloned(), error };
         let invalid = |text: &str| refusal(ErrorData::invalid_request(text.to_owned(), None));
         if head.jsonrpc.as_deref() != Some("2.0") {
             return Err(invalid("the message does not say `\"jsonrpc\": \"2.0\"`"));
@@ -109,14 +129,15 @@ impl Wire {
             // Nothing was asked of the client, so there is nothing to answer.
             (None, _) if head.result.is_some() || head.error.is_some() => Ok(None),
             (None, _) => Err(invalid("the message names no `method`")),
-            (Some("notifications/cancelled"), None) => Ok(self.withdraw(line, head.params)),
+            (Some(_), Id::Null) => Err(invalid("the `id` of a request is a number or a text, and not null")),
+            (Some("notifications/cancelled"), Id::None) => Ok(self.withdraw(line, head.params)),
             // No other notification changes what is served.
-            (Some(_), None) => Ok(None),
-            (Some(_), Some(id)) if self.lock().contains_key(id) => {
+            (Some(_), Id::None) => Ok(None),
+            (Some(_), Id::Given(id)) if self.lock().contains_key(id) => {
                 Err(invalid("a request with this id is under way"))
             }
-            (Some("tools/call"), Some(id)) => self.call(id, head.params).map(Some).map_err(refusal),
-            (Some(method), Some(id)) => self.request(id, method, line).map(Some).map_err(refusal),
+            (Some("tools/call"), Id::Given(id)) => self.call(id, head.params).map(Some).map_err(refusal),
+            (Some(method), Id::Given(id)) => self.request(id, method, line).map(Some).map_err(refusal),
         }
     }
 
@@ -168,6 +189,15 @@ impl Wire {
         serde_json::from_slice(line).ok()
     }
 
+    /// The next line; none once standard input ends, or this process was asked to end.
+    async fn line(&mut self) -> Option<Line> {
+        tokio::select! {
+            biased;
+            () = self.leave.asked.asked() => None,
+            line = self.lines.recv() => line,
+        }
+    }
+
     fn put(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
         match message {
             JsonRpcMessage::Error(refused) => {
@@ -203,7 +233,7 @@ impl Transport<RoleServer> for Wire {
     /// The next message. Once there is none, what is under way is still answered: whoever closes standard input may
     /// read on.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        while let Some(line) = self.lines.recv().await {
+        while let Some(line) = self.line().await {
             let read = match &line {
                 Line::Whole(line) if line.trim_ascii().is_empty() => Ok(None),
                 Line::Whole(line) => self.read(line),
@@ -222,13 +252,26 @@ impl Transport<RoleServer> for Wire {
         // Whenever something is answered, rmcp begins to wait here anew.
         if !self.lock().is_empty() {
             let patience = self.patience;
-            self.ends.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience))).as_mut().await;
+            let ends = self.ends.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+            tokio::select! {
+                () = ends.as_mut() => {}
+                () = self.leave.over.asked() => {}
+            }
         }
         None
     }
 
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Id {
+    fn given(&self) -> Option<&RequestId> {
+        match self {
+            Self::Given(id) => Some(id),
+            Self::None | Self::Null => None,
+        }
     }
 }
 

@@ -96,7 +96,11 @@ fn explanation(manifest: &Manifest, import: &str) -> Explanation {
         ("airlock:plugin/secrets", _) => by(|need| matches!(need, Need::Secret(_))),
         ("airlock:plugin/files", _) => by(|need| matches!(need, Need::Directory(..))),
         ("airlock:plugin/key-value", _) => by(|need| matches!(need, Need::KeyValue)),
-        ("airlock:plugin/host", "config") => by(|need| matches!(need, Need::Config(_))),
+        // Languages that bind whole interfaces bring it, and it gives what is declared and granted alone.
+        ("airlock:plugin/host", "config") => match by(|need| matches!(need, Need::Config(_))) {
+            Explanation::Nothing => Explanation::Inert,
+            tools @ (Explanation::Inert | Explanation::Every | Explanation::Tools(_)) => tools,
+        },
         (other, _) if other.starts_with("wasi:http/") => by(|need| matches!(need, Need::Http(_))),
         (other, _) if other.starts_with("airlock:plugin/") => Explanation::Every,
         (_, _) => Explanation::Inert,
@@ -210,14 +214,11 @@ mod tests {
         let by: Vec<Explanation> =
             explain(&manifest, &surface(&imports, &[])).into_iter().map(|one| one.by).collect();
         let tools = Explanation::Tools(vec![manifest.tools[0].name.clone()]);
-        let (every, nothing) = (Explanation::Every, Explanation::Nothing);
-        assert_eq!(by, [tools, nothing.clone(), every.clone(), nothing, every, Explanation::Inert]);
+        let (every, inert) = (Explanation::Every, Explanation::Inert);
+        assert_eq!(by, [tools, Explanation::Nothing, every.clone(), inert.clone(), every, inert]);
         assert_eq!(
             doubts(&manifest, &surface(&imports, &[])),
-            [
-                "it imports airlock:plugin/secrets@0.1.0#sign, and no need of its tools explains that",
-                "it imports airlock:plugin/host@0.1.0#config, and no need of its tools explains that",
-            ]
+            ["it imports airlock:plugin/secrets@0.1.0#sign, and no need of its tools explains that"]
         );
     }
 

@@ -1,6 +1,6 @@
 //! What a tool needs, as it declares it: requests, secrets, folders, configuration.
 
-use super::{Faults, MOST_LISTED, listed, repeat, shown, text};
+use super::{Faults, MOST_LISTED, listed, shown, text};
 use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Repeat, SecretNeed};
 use crate::model::method;
 use crate::model::origin::{OriginPattern, PathPattern};
@@ -83,7 +83,7 @@ fn http(faults: &mut Faults, need: declared::HttpNeed) -> Option<HttpNeed> {
             Err(error) => faults.add(format!("{error}, and one is {}", shown(path))),
         }
     }
-    let repeat = repeat(need.repeat);
+    let repeat: Repeat = need.repeat.into();
     idempotency_header(faults, repeat, need.idempotency_header.as_deref());
     for status in need.clean_statuses.iter().filter(|status| !(500..=599).contains(*status)) {
         faults.add(format!("`clean-statuses` holds statuses from 500 to 599, and one is {status}"));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::model::manifest;
 use crate::plugin::audit::text::visible;
 use crate::sandbox::wit::types::{Access, Cleanup, HttpNeed, Manifest, Need, Origin, Repeat, Risk, Tool};
 
@@ -220,15 +221,15 @@ fn optional(number: Option<impl ToString>) -> String {
 }
 
 fn risk(risk: Risk) -> &'static str {
-    super::super::audit::risk(risk).word()
+    manifest::Risk::from(risk).word()
 }
 
 fn repeat(repeat: Repeat) -> &'static str {
-    super::super::audit::repeat(repeat).word()
+    manifest::Repeat::from(repeat).word()
 }
 
 fn cleanup(cleanup: Cleanup) -> &'static str {
-    super::super::audit::cleanup(cleanup).word()
+    manifest::Cleanup::from(cleanup).word()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use super::secrets::derived;
 use crate::model::classify::Ended;
 use crate::model::clock::Timestamp;
-use crate::model::effect::{Effect, EffectState};
+use crate::model::effect::{Answered, Effect, EffectState};
 use crate::model::id::Digest;
 use crate::model::limits::Limit;
 use crate::model::manifest::Repeat;
@@ -192,16 +192,18 @@ impl Effects {
         &self,
         ordinal: u32,
         state: EffectState,
-        status: Option<u16>,
+        answer: Option<(u16, Option<Answered>)>,
         at: Timestamp,
     ) -> Outcome {
-        let outcome = Outcome { attempt: self.attempt, ordinal, state, status, at };
+        let status = answer.as_ref().map(|(status, _)| *status);
+        let answered = answer.and_then(|(_, answered)| answered).map(Arc::new);
+        let outcome = Outcome { attempt: self.attempt, ordinal, state, status, answered, at };
         let mut inner = self.lock();
         if let Some(effect) = inner.effects.iter_mut().find(|effect| effect.ordinal == ordinal) {
             effect.state = state;
             effect.status = status;
         }
-        inner.outcomes.push(outcome);
+        inner.outcomes.push(outcome.clone());
         outcome
     }
 
@@ -211,7 +213,8 @@ impl Effects {
         let mut inner = self.lock();
         inner.effects.retain(|effect| effect.ordinal != ordinal);
         let state = EffectState::NotSent;
-        inner.outcomes.push(Outcome { attempt: self.attempt, ordinal, state, status: None, at });
+        let (attempt, status, answered) = (self.attempt, None, None);
+        inner.outcomes.push(Outcome { attempt, ordinal, state, status, answered, at });
         inner.stopped.get_or_insert(ended);
     }
 

@@ -1,7 +1,10 @@
 //! Files in folders that a plugin is lent: what is both declared and granted, and no way out of it.
 
 pub(crate) mod beneath;
-pub(crate) mod change;
+pub mod change;
+pub(crate) mod known;
+mod spot;
+mod turns;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,13 +12,15 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, oneshot};
 
 use self::beneath::{Relative, Root, Trouble};
-use self::change::{Doing, Undone};
+use self::change::{Changing, Doing, Plan, Undone, holding};
+use self::known::Known;
+use self::turns::{Turn, Turns};
 use super::effects::{Effects, UnderWay};
 use crate::config::DirectoryAccess;
-use crate::model::change::{Change, Recorded};
+use crate::model::change::{Change, Changed, Recorded};
 use crate::model::classify::Ended;
 use crate::model::clock::Clock;
-use crate::model::effect::EffectState;
+use crate::model::effect::{Effect, EffectState};
 use crate::model::id::{Digest, RunId};
 use crate::model::limits::Limits;
 use crate::model::secret::Mask;
@@ -42,6 +47,9 @@ pub struct Files {
     /// The most bytes that are kept of what lay there before the changes of a run.
     contents: u64,
     mask: Mask,
+    turns: Turns,
+    /// What the attempt has read, where it may change files.
+    known: Option<Arc<Known>>,
 }
 
 impl std::fmt::Debug for Files {
@@ -74,18 +82,26 @@ impl Files {
     /// Sets it up on a runtime.
     pub fn new(runtime: tokio::runtime::Handle, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let room = Arc::new(Semaphore::new(AT_ONCE));
-        Self { runtime, room, store, clock, piece: 0, contents: 0, mask: Mask::default() }
+        let (mask, turns, known) = (Mask::default(), Turns::default(), None);
+        Self { runtime, room, store, clock, piece: 0, contents: 0, mask, turns, known }
     }
 
-    /// The same under these limits, with these secrets to mask.
+    /// The same for one attempt: under these limits, with these secrets to mask.
     #[must_use]
-    pub(crate) fn within(self, limits: &Limits, mask: &Mask) -> Self {
-        Self { piece: limits.body, contents: limits.contents, mask: mask.clone(), ..self }
+    pub(crate) fn within(self, limits: &Limits, mask: &Mask, grants: &Grants) -> Self {
+        let known = grants.writes().then(Arc::default);
+        Self { piece: limits.body, contents: limits.contents, mask: mask.clone(), known, ..self }
+    }
+
+    /// What the attempt has read, where it may change files.
+    pub(crate) fn known(&self) -> Option<Arc<Known>> {
+        self.known.clone()
     }
 
     /// What lies at a path.
     pub(crate) async fn stat(&self, asked: Asked<'_>) -> Result<Entry, FileError> {
-        self.reading(asked, |root, path| root.stat(path)).await
+        let known = self.known();
+        self.reading(asked, move |root, path| root.stat(path, known.as_deref())).await
     }
 
     /// What lies in a folder, sorted by name, after this one.
@@ -104,8 +120,8 @@ impl Files {
         offset: u64,
         length: u32,
     ) -> Result<Vec<u8>, FileError> {
-        let most = self.piece;
-        self.reading(asked, move |root, path| root.read(path, offset, length, most)).await
+        let (most, known) = (self.piece, self.known());
+        self.reading(asked, move |root, path| root.read(path, offset, length, most, known.as_deref())).await
     }
 
     /// Changes something for a guest. The change goes on when the guest no longer waits for it.
@@ -148,19 +164,15 @@ impl Files {
         Ok(Task { directory, root, path, doing, effects: Arc::clone(effects) })
     }
 
+    /// Waits for its turn, plans, writes the intent down and does it: nobody who waits for turns comes in between.
     async fn carry_out(&self, task: Task, under_way: UnderWay) -> Result<Result<(), Trouble>, Ended> {
-        let Task { directory, root, path, doing, effects } = task;
-        let run = effects.lease().run;
+        let run = task.effects.lease().run;
         let kept = self.store.contents(run).map_err(|failure| Ended::StoreFailed(failure.to_string()))?;
-        let most = self.contents.saturating_sub(kept);
+        let Task { directory, root, path, doing, effects } = task;
         let target = format!("{directory}:{}", path.text());
         let (method, request) = (doing.method(), request_hash(&doing, &target));
-        let planning = {
-            let (root, path) = (root.clone(), path.clone());
-            self.work(move || Root::open(&root)?.plan(&path, doing, most)).await
-        };
-        let plan = match planning {
-            Ok(plan) => plan,
+        let (plan, turn) = match self.plan(&root, &path, doing, self.contents.saturating_sub(kept)).await {
+            Ok(planned) => planned,
             Err(trouble) => return Ok(Err(trouble)),
         };
         let (text, what) = (path.text().to_owned(), plan.what.clone());
@@ -169,19 +181,13 @@ impl Files {
         let target = self.mask.text(&target).unwrap_or(target);
         let effect = effects.intend_change(method, target, request);
         let ordinal = effect.ordinal;
-        let ended = match self.store.intend(effects.lease(), effect, Some(change), self.clock.now()).await {
-            Ok(true) => None,
-            Ok(false) => Some(Ended::StoreFailed("another process has taken the run over".to_owned())),
-            Err(failure) => Some(Ended::StoreFailed(failure.to_string())),
-        };
-        if let Some(ended) = ended {
-            effects.unwritten(ordinal, ended.clone(), self.clock.now());
-            return Err(ended);
-        }
-        let aside = aside(run, effects.attempt(), ordinal);
+        self.write_down(&effects, effect, change).await?;
+        let (aside, known) = (aside(run, effects.attempt(), ordinal), self.known());
         let carried_out = self
             .work(move || {
-                Ok(match Root::open(&root).and_then(|root| root.carry_out(&path, &plan, &aside)) {
+                let done = Changing::begin(&root, &turn, known.as_deref())
+                    .and_then(|folder| folder.carry_out(&path, &plan, &aside));
+                Ok(match done {
                     Ok(done) => (EffectState::Done, done),
                     Err(trouble) => (EffectState::NotSent, Err(trouble)),
                 })
@@ -199,9 +205,43 @@ impl Files {
         Ok(result)
     }
 
+    async fn plan(
+        &self,
+        root: &Path,
+        path: &Relative,
+        doing: Doing,
+        most: u64,
+    ) -> Result<(Plan, Turn), Trouble> {
+        let turn = self.turn(root.to_path_buf(), doing.paths(path)).await?;
+        let (root, path, known) = (root.to_path_buf(), path.clone(), self.known());
+        self.work(move || {
+            let plan = Changing::begin(&root, &turn, known.as_deref())?.plan(&path, doing, most)?;
+            Ok((plan, turn))
+        })
+        .await
+    }
+
+    /// Waits for the turn at the folders in which these paths lie.
+    async fn turn(&self, root: PathBuf, paths: Vec<Relative>) -> Result<Turn, Trouble> {
+        let folders = self.work(move || holding(&root, &paths)).await?;
+        self.turns.take(folders).await
+    }
+
+    /// Writes the intent of a change down.
+    async fn write_down(&self, effects: &Effects, effect: Effect, change: Change) -> Result<(), Ended> {
+        let ordinal = effect.ordinal;
+        let ended = match self.store.intend(effects.lease(), effect, Some(change), self.clock.now()).await {
+            Ok(true) => return Ok(()),
+            Ok(false) => Ended::StoreFailed("another process has taken the run over".to_owned()),
+            Err(failure) => Ended::StoreFailed(failure.to_string()),
+        };
+        effects.unwritten(ordinal, ended.clone(), self.clock.now());
+        Err(ended)
+    }
+
     /// Puts the changes of a run back, the last one first, each where it is still as the run left it and its folder is
     /// still lent to be written. Each is written down before the next: what they make of one path can only be told one
-    /// after the other. Gives how each effect stands, and for those that are left why.
+    /// after the other. Gives how each effect stands, and what became of its change.
     ///
     /// # Errors
     /// Where that cannot be written down; what is left then is put back when the run is met again.
@@ -210,28 +250,37 @@ impl Files {
         run: RunId,
         changes: Vec<Recorded>,
         lent: impl Fn(&str) -> Option<PathBuf>,
-    ) -> Result<Vec<(Outcome, Result<(), String>)>, StoreFailure> {
+    ) -> Result<Vec<(Outcome, Undone)>, StoreFailure> {
         let mut stand = Vec::new();
         for recorded in changes.into_iter().rev() {
             let change = &recorded.change;
             let put_back = if lent(&change.directory).as_ref() == Some(&change.root) {
-                let (change, aside) = (change.clone(), aside(run, recorded.attempt, recorded.ordinal));
-                let work = move || Ok(undo(&change.root, &change, &aside));
-                match self.work(work).await {
-                    Ok(Undone::PutBack) => Ok(()),
-                    Ok(Undone::Left(why)) => Err(why),
-                    Err(trouble) => Err(trouble.to_string()),
-                }
+                let aside = aside(run, recorded.attempt, recorded.ordinal);
+                let undone = self.undo(change.clone(), aside).await;
+                undone.unwrap_or_else(|trouble| Undone::Left(trouble.to_string()))
             } else {
-                Err("its folder is no longer granted for writing".to_owned())
+                Undone::Left("its folder is no longer granted for writing".to_owned())
             };
             let Recorded { attempt, ordinal, .. } = recorded;
-            let state = if put_back.is_ok() { EffectState::PutBack } else { EffectState::Done };
-            let outcome = Outcome { attempt, ordinal, state, status: None, at: self.clock.now() };
-            self.store.outcome(run, outcome).await?;
+            let state = match put_back {
+                Undone::PutBack => EffectState::PutBack,
+                Undone::Changed | Undone::Left(_) => EffectState::Done,
+            };
+            let at = self.clock.now();
+            let outcome = Outcome { attempt, ordinal, state, status: None, answered: None, at };
+            self.store.outcome(run, outcome.clone()).await?;
             stand.push((outcome, put_back));
         }
         Ok(stand)
+    }
+
+    async fn undo(&self, change: Change, aside: String) -> Result<Undone, Trouble> {
+        let mut paths = vec![Relative::read(&change.path)?];
+        if let Changed::Moved { to, mark: _ } = &change.what {
+            paths.push(Relative::read(to)?);
+        }
+        let turn = self.turn(change.root.clone(), paths).await?;
+        self.work(move || Ok(Changing::begin(&change.root, &turn, None)?.put_back(&change, &aside))).await
     }
 
     async fn reading<T: Send + 'static>(
@@ -284,11 +333,4 @@ fn request_hash(doing: &Doing, target: &str) -> Digest {
 /// The name of a file on its way, which no guest can use.
 fn aside(run: RunId, attempt: u32, ordinal: u32) -> String {
     format!(".airlock-{run}-{attempt}-{ordinal}")
-}
-
-fn undo(root: &Path, change: &Change, aside: &str) -> Undone {
-    let put_back = || -> Result<Undone, Trouble> {
-        Ok(Root::open(root)?.put_back(&Relative::read(&change.path)?, &change.what, aside))
-    };
-    put_back().unwrap_or_else(|trouble| Undone::Left(trouble.to_string()))
 }

@@ -21,7 +21,7 @@ use super::effects::{Effects, Intent, UnderWay, request_hash};
 use super::secrets::Placeholders;
 use crate::model::classify::Ended;
 use crate::model::clock::Clock;
-use crate::model::effect::{Effect, EffectState};
+use crate::model::effect::{Answered, Effect, EffectState};
 use crate::model::id::Digest;
 use crate::model::limits::Limits;
 use crate::model::manifest::Repeat;
@@ -215,15 +215,18 @@ impl Inner {
             self.write_down(&task, effect).await?;
         }
         let sent = self.exchange(&task).await;
-        let (state, status) = match &sent {
-            Sent::Answered { status, .. } | Sent::BrokeOff { status, .. } => {
-                (EffectState::of_status(*status, &task.allowed.clean_statuses), Some(*status))
+        let of_status = |status| EffectState::of_status(status, &task.allowed.clean_statuses);
+        let (state, came) = match &sent {
+            Sent::Answered { status, headers, body } => {
+                let kept = ordinal.map(|_| self.kept(headers, body));
+                (of_status(*status), Some((*status, kept)))
             }
+            Sent::BrokeOff { status, .. } => (of_status(*status), Some((*status, None))),
             Sent::Unsent(_) | Sent::Forbidden(_) => (EffectState::NotSent, None),
             Sent::Late(_) | Sent::Broken(_) => (EffectState::Open, None),
         };
         if let Some(ordinal) = ordinal {
-            let outcome = task.effects.known(ordinal, state, status, self.clock.now());
+            let outcome = task.effects.known(ordinal, state, came, self.clock.now());
             if state != EffectState::Open {
                 // Submitted now and in order; the attempt's end carries it again, and waits.
                 drop(self.journal.outcome(task.effects.lease().run, outcome));
@@ -240,6 +243,21 @@ impl Inner {
         }
         drop(under_way);
         Ok(answer(sent))
+    }
+
+    /// What is kept of an answer for whoever looks at its call later, secrets masked.
+    fn kept(&self, headers: &[(String, String)], body: &[u8]) -> Answered {
+        let masked = |text: &str| self.mask.text(text).unwrap_or_else(|| text.to_owned());
+        let header = |name: &str| {
+            let found = headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            found.map(|(_, value)| masked(value))
+        };
+        let body = match std::str::from_utf8(body) {
+            Ok(text) => masked(text).into_bytes(),
+            Err(_) => body.to_vec(),
+        };
+        let body = body.into_iter().take(Answered::BODY).collect();
+        Answered { location: header("location"), etag: header("etag"), body }
     }
 
     /// Writes the intent down before anything leaves the host.

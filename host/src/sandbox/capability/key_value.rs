@@ -1,7 +1,7 @@
 //! The values that a plugin keeps under keys of its own: read as they are, changed when the call succeeds.
 
 use super::staging::{Change, Inner, OVER, Staging, Told};
-use crate::sandbox::grants::{Grants, KeyValue};
+use crate::sandbox::grants::{Grants, KeyValue, READS_ONLY};
 
 /// The longest key, in bytes.
 const KEY: usize = 512;
@@ -32,6 +32,14 @@ pub(crate) fn allowed(grants: &Grants) -> Result<(), (String, String)> {
             "only its author can change that".to_owned(),
         )),
     }
+}
+
+/// Whether a tool may change what is in it; a refusal is as for [`allowed`].
+pub(crate) fn changeable(grants: &Grants) -> Result<(), (String, String)> {
+    if grants.reads_only {
+        return Err((READS_ONLY.to_owned(), "a call may change it".to_owned()));
+    }
+    allowed(grants)
 }
 
 impl Staging {

@@ -12,6 +12,9 @@ const TIMES: u32 = 100;
 impl Staging {
     /// Saves this for the next attempt, in the place of what was saved before.
     pub(crate) async fn save(&self, bytes: Vec<u8>) -> Told<()> {
+        if !self.bounds.saves {
+            return Ok(Err("only a call saves, for its own next attempt".to_owned()));
+        }
         if bytes.len() > MOST {
             return Ok(Err(format!("at most {MOST} bytes are saved, and these are {}", bytes.len())));
         }

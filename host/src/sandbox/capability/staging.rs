@@ -35,6 +35,8 @@ pub struct Bounds {
     pub spent: u64,
     /// What the call may cost in all, where its tool says so.
     pub cost: Option<u64>,
+    /// Whether there can be a next attempt that finds what this one saves.
+    pub saves: bool,
 }
 
 #[derive(Debug, Default)]

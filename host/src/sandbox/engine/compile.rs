@@ -4,8 +4,9 @@ use std::hash::{Hash as _, Hasher};
 
 use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
+use wasmtime::component::Component;
 
-use super::{Refusal, settings};
+use super::{MEMORIES, Refusal, TABLES, settings};
 use crate::model::id::Digest;
 use crate::sandbox::link;
 
@@ -28,11 +29,20 @@ pub fn inspect(bytes: &[u8]) -> Result<(), Refusal> {
 /// Compiles a component to machine code. Whoever calls this with unknown bytes bounds its own time and memory first.
 ///
 /// # Errors
-/// Where the bytes are no component, or the compiler gave up on them.
+/// Where the bytes are no component, the compiler gave up on them, or no sandbox has room for what they hold.
 pub fn precompile(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let failed = |error: wasmtime::Error| format!("{error:#}");
     let engine = Engine::new(&settings()).map_err(failed)?;
-    engine.precompile_component(bytes).map_err(failed)
+    let component = Component::new(&engine, bytes).map_err(failed)?;
+    if let Some(holds) = component.resources_required() {
+        within("memories", holds.num_memories, MEMORIES)?;
+        within("tables", holds.num_tables, TABLES)?;
+    }
+    component.serialize().map_err(failed)
+}
+
+fn within(what: &str, held: u32, most: u32) -> Result<(), String> {
+    if held > most { Err(format!("it holds {held} {what}, and a component may hold {most}")) } else { Ok(()) }
 }
 
 /// Stands for all that compiled code, and what was found out about a component, depends on beside the component.

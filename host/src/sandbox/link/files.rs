@@ -157,7 +157,8 @@ async fn open(
     if wants.intersects(changes) || how.intersects(makes) {
         return Ok(Err(ErrorCode::NotPermitted));
     }
-    let opened = files.work(move || readable(&folder, &Relative::read(&path)?)).await;
+    let known = files.known();
+    let opened = files.work(move || readable(&folder, &Relative::read(&path)?, known.as_deref())).await;
     Ok(match opened {
         Ok(Opened::Folder(dir)) => {
             Ok(Descriptor::Dir(Dir::new(dir, FsPerms::ReadOnly, OpenMode::READ, false)))
@@ -176,6 +177,7 @@ fn code(trouble: Trouble) -> ErrorCode {
         Trouble::NotFound => ErrorCode::NoEntry,
         Trouble::NoFolder => ErrorCode::NotDirectory,
         Trouble::Exists => ErrorCode::Exist,
+        Trouble::Changed(_) => ErrorCode::Busy,
         Trouble::TooLarge | Trouble::Other(_) => ErrorCode::Io,
     }
 }

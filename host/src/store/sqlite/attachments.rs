@@ -39,7 +39,7 @@ pub(super) fn insert(
             .execute(params![digest.0, &*attachment.bytes])?;
         tx.prepare_cached(
             "INSERT INTO attachment (run, step, way, place, name, media_type, size, content)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             run.bytes(),

@@ -17,7 +17,9 @@ pub(super) fn insert(tx: &Connection, run: RunId, effect: &Effect, change: &Chan
         Changed::Replaced { before: Before::File(bytes, mode), after } => {
             (None, "file", Some(&**bytes), Some(*mode), after)
         }
-        Changed::Replaced { before: Before::Folder, after } => (None, "folder", None, None, after),
+        Changed::Replaced { before: Before::Folder(mode), after } => {
+            (None, "folder", None, Some(*mode), after)
+        }
         Changed::Replaced { before: Before::Nothing, after } => (None, "nothing", None, None, after),
         Changed::Moved { to, mark } => (Some(to), mark_word(mark), None, None, mark),
     };
@@ -95,7 +97,11 @@ fn recorded(row: &Row<'_>) -> rusqlite::Result<Recorded> {
             let bytes = row.get_ref(7)?.as_blob()?.into();
             Changed::Replaced { before: Before::File(bytes, row.get(8)?), after }
         }
-        (None, "folder") => Changed::Replaced { before: Before::Folder, after },
+        (None, "folder") => {
+            // Where nobody wrote down who might use it, its owner alone may.
+            let mode = row.get::<_, Option<u32>>(8)?.unwrap_or(0o700);
+            Changed::Replaced { before: Before::Folder(mode), after }
+        }
         (None, _) => Changed::Replaced { before: Before::Nothing, after },
     };
     let root = PathBuf::from(OsString::from_vec(row.get(3)?));

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access, statvfs};
 
 use super::open;
+use crate::config::regular;
 use crate::store::{StoreFailure, process};
 
 /// What was found in a state folder.
@@ -67,7 +68,8 @@ fn writable(path: &Path) -> io::Result<()> {
 /// beside it.
 fn version(file: &Path) -> Result<i64, StoreFailure> {
     let fail = |error: rusqlite::Error| StoreFailure::from_sqlite(&error, file);
-    writable(file).map_err(|error| StoreFailure::Folder(file.to_path_buf(), error.to_string()))?;
+    let usable = open::under_one_name(file).and_then(|()| writable(file));
+    usable.map_err(|error| StoreFailure::Folder(file.to_path_buf(), error.to_string()))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let shared = Path::new(&format!("{}-shm", file.display())).exists();
     let connection = if shared {
@@ -79,18 +81,18 @@ fn version(file: &Path) -> Result<i64, StoreFailure> {
     };
     let connection = connection.map_err(fail)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
-    // The version stands in the first bytes; the schema is read to know that the rest can be.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(fail)?;
+    // The version stands in the first bytes; the schema is read too, and so it is known that the rest can be.
+    open::own(&connection, file)?;
     connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)
 }
 
 /// Whether writers can take their turns.
 fn gate(folder: &Path, file: &Path) -> Result<(), StoreFailure> {
-    match OpenOptions::new().write(true).open(folder.join("write.lock")) {
+    match regular::open(OpenOptions::new().write(true), &folder.join("write.lock")) {
         Ok(gate) if open::enter(&gate) => Ok(()),
         Ok(_) => Err(StoreFailure::Locked(file.to_path_buf())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(StoreFailure::Folder(folder.to_path_buf(), error.to_string())),
+        Err(error) => Err(StoreFailure::Folder(folder.join("write.lock"), error.to_string())),
     }
 }
 

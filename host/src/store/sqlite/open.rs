@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 
 use super::super::StoreFailure;
 use super::Durability;
-use crate::config;
+use crate::config::{self, regular};
 
 /// In order, never edited once released; each is applied whole or not at all.
 const MIGRATIONS: &[&str] = &[
@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004.sql"),
     include_str!("migrations/0005.sql"),
     include_str!("migrations/0006.sql"),
+    include_str!("migrations/0007.sql"),
 ];
 
 /// How long another process may hold the file before this one gives up.
@@ -57,8 +58,45 @@ pub(super) fn private(folder: &Path) -> io::Result<()> {
 }
 
 /// The file that processes lock around each group of writes.
-pub(super) fn gate(folder: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(folder.join("write.lock"))
+pub(super) fn gate(folder: &Path) -> Result<File, StoreFailure> {
+    let file = folder.join("write.lock");
+    regular::open(&mut writable(), &file).map_err(|error| StoreFailure::Folder(file, error.to_string()))
+}
+
+/// How a file of the state folder is opened that is made where it is not there.
+fn writable() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    options
+}
+
+/// A database that is reached from two folders has two gates and two folders of process locks: the hosts of one would
+/// take the runs of the other for lost.
+pub(super) fn under_one_name(file: &Path) -> io::Result<()> {
+    let metadata = match std::fs::symlink_metadata(file) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if metadata.is_symlink() {
+        return Err(io::Error::other("it is a link; put the database itself there"));
+    }
+    if metadata.is_file() && metadata.nlink() > 1 {
+        return Err(io::Error::other("it has a second name; remove that, or put a copy in its place"));
+    }
+    Ok(())
+}
+
+/// A database that another program made is left as it is: one of this host's has a version, and the table of its secret.
+pub(super) fn own(connection: &Connection, file: &Path) -> Result<(), StoreFailure> {
+    let fail = |error: rusqlite::Error| StoreFailure::from_sqlite(&error, file);
+    let found =
+        "SELECT count(*), count(*) FILTER (WHERE type = 'table' AND name = 'host') FROM sqlite_schema";
+    let found = connection.query_row(found, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (all, hosts): (i64, i64) = found.map_err(fail)?;
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
+    let own = if version == 0 { all == 0 } else { version > 0 && hosts == 1 };
+    if own { Ok(()) } else { Err(StoreFailure::Foreign(file.to_path_buf())) }
 }
 
 /// Waits until no other process is inside the gate; `false` where one stays for too long, stopped perhaps.
@@ -85,15 +123,12 @@ pub(super) fn connection(file: &Path, durability: Durability) -> Result<Connecti
             format!("SQLite {} is too old", rusqlite::version()),
         ));
     }
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(file)
+    under_one_name(file)
+        .and_then(|()| regular::open(&mut writable(), file))
         .map_err(|error| StoreFailure::Folder(file.to_path_buf(), error.to_string()))?;
     let connection = Connection::open(file).map_err(fail)?;
     connection.busy_timeout(PATIENCE).map_err(fail)?;
+    own(&connection, file)?;
     keep_plans(&connection).map_err(fail)?;
     let synchronous = match durability {
         Durability::Full => "FULL",

@@ -5,16 +5,16 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::super::{Kept, KeyFound, Ledger, Room, StoreFailure};
 use super::attachments::{self, Way};
-use super::{SqliteStore, changes, staged};
+use super::{SqliteStore, answers, changes, staged};
 use crate::model::attachment::Attachment;
 use crate::model::change::Recorded;
 use crate::model::clock::Timestamp;
-use crate::model::effect::{Effect, EffectState};
+use crate::model::effect::{Answered, Effect, EffectState};
 use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
 use crate::model::key::{Known, KnownRun};
-use crate::model::manifest::Repeat;
+use crate::model::manifest::{Cleanup, Repeat};
 use crate::model::reply::{Stored, Usage};
-use crate::model::run::{Attempt, Happened, Lease, Record, Removed, Summary};
+use crate::model::run::{Attempt, Does, Happened, Lease, Record, Removed, Summary};
 use crate::model::state::{RunState, Standing};
 
 impl Ledger for SqliteStore {
@@ -45,7 +45,8 @@ impl Ledger for SqliteStore {
                 .prepare_cached(
                     "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word, r.user, r.lease, r.owner,
                             k.text, s.action, r.trace, p.input, p.ok, p.body, r.rearms, s.repeat,
-                            r.removed, p.input_hash, p.body_hash, p.trimmed, p.attached, p.unshown, s.cost
+                            r.removed, p.input_hash, p.body_hash, p.trimmed, p.attached, p.unshown, s.cost,
+                            s.fingerprint, s.cleanup
                      FROM run r JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
                      LEFT JOIN key k ON k.scope = r.key AND k.run = r.id
                      WHERE r.id = ?1",
@@ -75,13 +76,11 @@ impl Ledger for SqliteStore {
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
-        let own = self.process();
-        let all = self.read(|db| {
-            db.prepare_cached("SELECT id, owner FROM run WHERE state = 'running'")?
+        self.read(|db| {
+            db.prepare_cached("SELECT id, owner FROM run WHERE state IN ('running', 'rolling_back')")?
                 .query_map([], |row| Ok((RunId::from_bytes(row.get(0)?), ProcessId(row.get(1)?))))?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        })?;
-        Ok(all.into_iter().filter(|(_, owner)| *owner != own).collect())
+                .collect()
+        })
     }
 
     fn kept(&self, run: RunId) -> Result<Kept, StoreFailure> {
@@ -103,6 +102,10 @@ impl Ledger for SqliteStore {
 
     fn changes(&self, run: RunId) -> Result<Vec<Recorded>, StoreFailure> {
         self.read(|db| changes::of(db, run))
+    }
+
+    fn answers(&self, run: RunId) -> Result<Vec<(u32, u32, Answered)>, StoreFailure> {
+        self.read(|db| answers::of(db, run))
     }
 
     fn contents(&self, run: RunId) -> Result<u64, StoreFailure> {
@@ -146,9 +149,11 @@ fn stands(standing: Standing) -> String {
     let words: Vec<String> = standing.states().map(|state| format!("'{}'", state.word())).collect();
     let one = format!("AND r.state IN ({})", words.join(", "));
     match standing {
-        Standing::Running => "AND r.id IN (SELECT id FROM run WHERE state = 'running')".to_owned(),
+        Standing::Running => {
+            "AND r.id IN (SELECT id FROM run WHERE state IN ('running', 'rolling_back'))".to_owned()
+        }
         Standing::Completed => one,
-        Standing::Failed | Standing::Suspended => {
+        Standing::Failed | Standing::Suspended | Standing::RolledBack => {
             format!("{one} AND r.state NOT IN ('running', 'completed')")
         }
     }
@@ -232,6 +237,8 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         stored: stored(row, 15, 22)?,
         unshown: json(row, 24)?.unwrap_or_default(),
         removed,
+        fingerprint: row.get(26)?,
+        cleanup: row.get::<_, Option<String>>(27)?.as_deref().and_then(Cleanup::from_word),
         rearms: row.get(17)?,
         usage: Usage { cost: unsigned(row, 25)?, ..Usage::default() },
         attempts: Vec::new(),
@@ -256,26 +263,32 @@ fn removed(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Removed>> {
 fn complete(db: &Connection, mut record: Record) -> rusqlite::Result<Record> {
     let id = record.lease.run.bytes();
     let mut attempts = db.prepare_cached(
-        "SELECT attempt, began, ended, word, plugin, fuel, memory, log, effects, millis FROM attempt
+        "SELECT attempt, began, ended, word, plugin, fuel, memory, log, effects, millis, does, undone FROM attempt
          WHERE run = ?1 ORDER BY attempt",
     )?;
     let mut rows = attempts.query(params![id])?;
     while let Some(row) = rows.next()? {
-        record.usage = Usage {
+        let does = word(row, 10, Does::from_word)?;
+        let usage = Usage {
             fuel: unsigned(row, 5)?,
             memory: unsigned(row, 6)?,
             effects: row.get(8)?,
             time: std::time::Duration::from_millis(unsigned(row, 9)?),
             cost: record.usage.cost,
         };
+        if does == Does::Call {
+            record.usage = usage;
+        }
         record.attempts.push(Attempt {
             attempt: row.get(0)?,
             began: Timestamp(row.get(1)?),
             ended: row.get::<_, Option<i64>>(2)?.map(Timestamp),
             outcome: row.get(3)?,
+            does,
+            undone: json(row, 11)?,
             plugin_digest: Digest(row.get(4)?),
-            fuel: record.usage.fuel,
-            memory_bytes: record.usage.memory,
+            fuel: usage.fuel,
+            memory_bytes: usage.memory,
             log: row.get(7)?,
         });
     }

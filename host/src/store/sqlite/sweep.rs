@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, params};
 
-use super::{attachments, changes};
+use super::{answers, attachments, changes};
 use crate::model::clock::Timestamp;
 use crate::model::id::Digest;
 
@@ -50,8 +50,9 @@ fn texts(
                 coalesce(length(p.whole), 0) + coalesce(length(p.output), 0)
                 + (SELECT coalesce(sum(a.size), 0) FROM attachment a WHERE a.run = r.id AND a.held)
                 + (SELECT coalesce(sum(c.size), 0) FROM change c WHERE c.run = r.id)
+                + (SELECT coalesce(sum(length(w.body)), 0) FROM answer w WHERE w.run = r.id)
          FROM run r JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
-         WHERE r.state IN ('completed', 'failed') AND r.removed IS NULL AND r.ended < ?1
+         WHERE r.state IN ('completed', 'failed', 'rolled_back') AND r.removed IS NULL AND r.ended < ?1
            AND NOT EXISTS (SELECT 1 FROM key k
                            WHERE k.scope = r.key AND k.run = r.id AND (k.expires IS NULL OR k.expires >= ?2))
          ORDER BY r.ended LIMIT ?3",
@@ -96,7 +97,7 @@ fn empty(tx: &Connection, found: &Found, payload: &Payload) -> rusqlite::Result<
     let marked = tx
         .prepare_cached(
             "UPDATE run SET removed = ?2
-             WHERE id = ?1 AND state IN ('completed', 'failed') AND removed IS NULL AND ended < ?3",
+             WHERE id = ?1 AND state IN ('completed', 'failed', 'rolled_back') AND removed IS NULL AND ended < ?3",
         )?
         .execute(params![payload.run, found.at.0, found.ended_before.0])?;
     if marked == 1 {
@@ -106,7 +107,9 @@ fn empty(tx: &Connection, found: &Found, payload: &Payload) -> rusqlite::Result<
         .execute(params![payload.id, payload.input.0, payload.body.map(|body| body.0)])?;
         attachments::let_go(tx, payload.run)?;
         changes::let_go(tx, payload.run)?;
-        tx.prepare_cached("UPDATE attempt SET log = '' WHERE run = ?1")?.execute(params![payload.run])?;
+        answers::let_go(tx, payload.run)?;
+        tx.prepare_cached("UPDATE attempt SET log = '', undone = NULL WHERE run = ?1")?
+            .execute(params![payload.run])?;
         tx.prepare_cached("DELETE FROM saved WHERE run = ?1")?.execute(params![payload.run])?;
     }
     Ok(marked)

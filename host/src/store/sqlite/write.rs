@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
 use super::super::{
-    Decided, End, Journal, Kept, KeyLife, NewAttempt, NewRun, Outcome, Pending, Reserved, Take,
+    Decided, End, Journal, Kept, NewAttempt, NewRun, Outcome, Pending, Reserved, RollbackEnd, Take,
 };
 use super::attachments::{self, Way};
-use super::{SqliteStore, changes, staged, sweep};
+use super::ends::{Ended, Last, end_attempt, end_run, end_step, key_end, leave};
+use super::{SqliteStore, answers, changes, staged, sweep};
 use crate::model::change::Change;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
 use crate::model::id::{RunId, UserName};
 use crate::model::pointer::Unshown;
 use crate::model::reply::{Stored, Usage};
-use crate::model::run::Lease;
+use crate::model::run::{Does, Lease};
 use crate::model::state::{Event, RunState};
 
 /// A lone call makes a run of one step.
@@ -49,16 +50,23 @@ impl Journal for SqliteStore {
             }
             let taken = tx
                 .prepare_cached(
-                    "UPDATE run SET state = 'running', lease = ?3, owner = ?4, ended = NULL, rearms = 0
+                    "UPDATE run SET state = ?5, lease = ?3, owner = ?4, ended = NULL, rearms = 0
                      WHERE id = ?1 AND lease = ?2",
                 )?
-                .execute(params![take.lease.run.bytes(), number(take.lease), number(next), take.owner.0])?;
+                .execute(params![
+                    take.lease.run.bytes(),
+                    number(take.lease),
+                    number(next),
+                    take.owner.0,
+                    take.state.word()
+                ])?;
             if taken == 0 {
                 return Ok(None);
             }
-            insert_event(tx, next, take.event, take.at, None)?;
-            if let Some(attempt) = take.attempt {
-                insert_attempt(tx, take.lease.run, attempt, None)?;
+            insert_event(tx, next, take.event, take.at, take.by.as_deref())?;
+            let Some(attempt) = take.attempt else { return Ok(Some(next)) };
+            insert_attempt(tx, take.lease.run, attempt, None)?;
+            if attempt.does == Does::Call {
                 tx.prepare_cached(
                     "UPDATE step SET attempts = ?3, state = 'running' WHERE run = ?1 AND step = ?2",
                 )?
@@ -74,7 +82,7 @@ impl Journal for SqliteStore {
                 .prepare_cached(
                     "INSERT INTO effect (run, step, attempt, ordinal, repeat, method, target, request, key, state, intended)
                      SELECT id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM run
-                     WHERE id = ?1 AND lease = ?2 AND state = 'running'",
+                     WHERE id = ?1 AND lease = ?2 AND state IN ('running', 'rolling_back')",
                 )?
                 .execute(params![
                     lease.run.bytes(),
@@ -116,8 +124,9 @@ impl Journal for SqliteStore {
             for outcome in &end.outcomes {
                 update_effect(tx, lease.run, outcome)?;
             }
-            end_attempt(tx, lease.run, &end)?;
+            end_attempt(tx, lease.run, &Ended::of(&end))?;
             end_step(tx, lease.run, end.state, (&end.stored, &end.kept), &end.word)?;
+            leave(tx, lease.run, end.fingerprint.as_deref(), end.cleanup)?;
             staged::write(tx, lease.run, STEP, &end.staged)?;
             Ok(true)
         })
@@ -132,6 +141,26 @@ impl Journal for SqliteStore {
             }
             close_effects(tx, lease.run, decided.open_effects, at)?;
             end_step(tx, lease.run, state, (&decided.stored, &decided.kept), &decided.word)?;
+            Ok(true)
+        })
+    }
+
+    fn roll_back(&self, lease: Lease, end: RollbackEnd) -> Pending<bool> {
+        self.writer.submit(move |tx| {
+            let last = Last { state: end.state, event: end.event, rearms: false, life: end.life, at: end.at };
+            if !end_run(tx, lease, last, None)? {
+                return Ok(false);
+            }
+            for outcome in &end.outcomes {
+                update_effect(tx, lease.run, outcome)?;
+            }
+            end_attempt(tx, lease.run, &Ended::of_rollback(&end))?;
+            tx.prepare_cached("UPDATE step SET fingerprint = ?3 WHERE run = ?1 AND step = ?2")?
+                .execute(params![lease.run.bytes(), STEP, end.fingerprint])?;
+            if let Some((stored, word)) = &end.replaced {
+                end_step(tx, lease.run, end.state, (stored, &Kept::default()), word)?;
+            }
+            staged::write(tx, lease.run, STEP, &end.staged)?;
             Ok(true)
         })
     }
@@ -237,8 +266,8 @@ fn insert_attempt(
 ) -> rusqlite::Result<()> {
     let usage = end.map(|end| end.usage).unwrap_or_default();
     tx.prepare_cached(
-        "INSERT INTO attempt (run, step, attempt, plugin, began, ended, word, fuel, memory, effects, millis, log)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        "INSERT INTO attempt (run, step, attempt, plugin, began, ended, word, fuel, memory, effects, millis, log, does)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     .execute(params![
         run.bytes(),
@@ -253,12 +282,13 @@ fn insert_attempt(
         usage.effects,
         millis(usage),
         end.map_or("", |end| &end.log),
+        attempt.does.word(),
     ])?;
     Ok(())
 }
 
 /// Every event raises the lease by one, so that the lease is the event's number too.
-fn insert_event(
+pub(super) fn insert_event(
     tx: &Connection,
     lease: Lease,
     event: Event,
@@ -270,98 +300,12 @@ fn insert_event(
     Ok(())
 }
 
-/// Where a run is left.
-#[derive(Clone, Copy)]
-struct Last {
-    state: RunState,
-    event: Event,
-    rearms: bool,
-    life: KeyLife,
-    at: Timestamp,
-}
-
-/// Leaves the run in its state, and its key with its time; nothing where the lease is lost.
-fn end_run(tx: &Connection, lease: Lease, last: Last, by: Option<&str>) -> rusqlite::Result<bool> {
-    let next = Lease { run: lease.run, number: lease.number + 1 };
-    let scope = tx
-        .prepare_cached(
-            "UPDATE run SET state = ?3, lease = ?4, ended = ?5, rearms = ?6 WHERE id = ?1 AND lease = ?2 RETURNING key",
-        )?
-        .query_row(
-            params![lease.run.bytes(), number(lease), last.state.word(), number(next), last.at.0, last.rearms],
-            |row| row.get::<_, Option<[u8; 32]>>(0),
-        )
-        .optional()?;
-    let Some(scope) = scope else { return Ok(false) };
-    insert_event(tx, next, last.event, last.at, by)?;
-    if let Some(scope) = scope {
-        let (expires, guarded) = key_end(last.state, last.life, last.at);
-        tx.prepare_cached("UPDATE key SET expires = ?3, guarded = ?4 WHERE scope = ?1 AND run = ?2")?
-            .execute(params![scope, lease.run.bytes(), expires, guarded])?;
-    }
-    Ok(true)
-}
-
-fn end_attempt(tx: &Connection, run: RunId, end: &End) -> rusqlite::Result<()> {
-    tx.prepare_cached(
-        "UPDATE attempt SET ended = ?4, word = ?5, fuel = ?6, memory = ?7, effects = ?8, millis = ?9, log = ?10
-         WHERE run = ?1 AND step = ?2 AND attempt = ?3",
-    )?
-    .execute(params![
-        run.bytes(),
-        STEP,
-        end.attempt,
-        end.at.0,
-        end.word,
-        end.usage.fuel.cast_signed(),
-        end.usage.memory.cast_signed(),
-        end.usage.effects,
-        millis(end.usage),
-        end.log,
-    ])?;
-    Ok(())
-}
-
-fn end_step(
-    tx: &Connection,
-    run: RunId,
-    state: RunState,
-    (stored, kept): (&Stored, &Kept),
-    word: &str,
-) -> rusqlite::Result<()> {
-    let payload: i64 = tx
-        .prepare_cached(
-            "UPDATE step SET state = ?3, word = ?4 WHERE run = ?1 AND step = ?2 RETURNING payload",
-        )?
-        .query_row(params![run.bytes(), STEP, state.step_word(), word], |row| row.get(0))?;
-    tx.prepare_cached(
-        "UPDATE payload SET ok = ?2, body = ?3, trimmed = ?4, whole = ?5, output = ?6, attached = ?7 WHERE id = ?1",
-    )?
-    .execute(params![
-        payload,
-        stored.ok,
-        stored.body,
-        trimmed(stored),
-        kept.whole,
-        kept.output,
-        stored.attached
-    ])?;
-    attachments::insert(tx, run, Way::Given, &kept.attachments)
-}
-
 fn unshown(unshown: &Unshown) -> Option<String> {
     if unshown.is_empty() { None } else { serde_json::to_string(unshown).ok() }
 }
 
-fn trimmed(stored: &Stored) -> Option<String> {
+pub(super) fn trimmed(stored: &Stored) -> Option<String> {
     stored.trimmed.as_ref().and_then(|trimmed| serde_json::to_string(trimmed).ok())
-}
-
-/// The key's time runs from the end of its run, and never while a run is open.
-fn key_end(state: RunState, life: KeyLife, at: Timestamp) -> (Option<i64>, Option<i64>) {
-    let expires = state.ended().then(|| at.plus(life.keep));
-    let guarded = expires.map(|expires| expires.plus(life.guard));
-    (expires.map(|at| at.0), guarded.map(|at| at.0))
 }
 
 fn update_effect(tx: &Connection, run: RunId, outcome: &Outcome) -> rusqlite::Result<()> {
@@ -378,7 +322,7 @@ fn update_effect(tx: &Connection, run: RunId, outcome: &Outcome) -> rusqlite::Re
         outcome.status,
         outcome.at.0,
     ])?;
-    Ok(())
+    answers::insert(tx, run, outcome)
 }
 
 fn close_effects(tx: &Connection, run: RunId, state: EffectState, at: Timestamp) -> rusqlite::Result<()> {
@@ -387,10 +331,10 @@ fn close_effects(tx: &Connection, run: RunId, state: EffectState, at: Timestamp)
     Ok(())
 }
 
-fn number(lease: Lease) -> i64 {
+pub(super) fn number(lease: Lease) -> i64 {
     lease.number.cast_signed()
 }
 
-fn millis(usage: Usage) -> i64 {
+pub(super) fn millis(usage: Usage) -> i64 {
     i64::try_from(usage.time.as_millis()).unwrap_or(i64::MAX)
 }

@@ -158,24 +158,8 @@ impl Group {
                 jobs.extend(queue.recv_timeout(SOON));
             }
             gather(&mut jobs, queue);
-            match self.commit(&mut jobs, Some(queue)) {
-                Ok(()) => jobs.into_iter().for_each(|job| job.finish(Ok(()))),
-                Err(error) if jobs.len() > 1 && one_at_fault(&error) => {
-                    // One of them is at fault: each gets a transaction of its own, and the others lose nothing.
-                    for job in jobs {
-                        let mut alone = vec![job];
-                        let end = self.commit(&mut alone, None).map_err(|error| self.failure(&error));
-                        alone.into_iter().for_each(|job| job.finish(end.clone()));
-                    }
-                }
-                Err(error) => {
-                    let failure = self.failure(&error);
-                    jobs.into_iter().for_each(|job| job.finish(Err(failure.clone())));
-                    if fatal(&error) {
-                        // After a failed fsync nobody knows what is on the disk: only a new start can tell.
-                        return;
-                    }
-                }
+            if !self.write(jobs, Some(queue)) {
+                return;
             }
             let changed = self.connection.total_changes();
             if changed - moved > WORTH_MOVING {
@@ -184,6 +168,24 @@ impl Group {
                 let _ = self.moves.try_send(());
             }
         }
+    }
+
+    /// Writes a group, and tells each of its writes how it ended; `false` where nothing more may be written.
+    fn write(&self, mut jobs: Vec<Box<dyn Job>>, queue: Option<&Receiver<Box<dyn Job>>>) -> bool {
+        match self.commit(&mut jobs, queue) {
+            Ok(()) => jobs.into_iter().for_each(|job| job.finish(Ok(()))),
+            Err(error) if jobs.len() > 1 && one_at_fault(&error) => {
+                // One of them is at fault: each gets a transaction of its own, and the others lose nothing.
+                return jobs.into_iter().all(|job| self.write(vec![job], None));
+            }
+            Err(error) => {
+                let failure = self.failure(&error);
+                jobs.into_iter().for_each(|job| job.finish(Err(failure.clone())));
+                // After a failed fsync nobody knows what is on the disk: only a new start can tell.
+                return !fatal(&error);
+            }
+        }
+        true
     }
 
     fn commit(
@@ -286,4 +288,47 @@ fn fatal(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(ErrorCode::SystemIoFailure | ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn failed(code: i32) -> rusqlite::Error {
+        rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)
+    }
+
+    #[tokio::test]
+    async fn nothing_is_written_after_the_disk_failed_whichever_write_met_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("airlock.db");
+        let connection = Connection::open(&file).unwrap();
+        connection.execute_batch("CREATE TABLE written (place INTEGER)").unwrap();
+        let writer = Writer::start(connection, open::gate(folder.path()).unwrap(), file.clone()).unwrap();
+        let insert =
+            |place: i32| move |tx: &Connection| tx.execute("INSERT INTO written VALUES (?1)", [place]);
+        let (go, wait) = mpsc::channel::<()>();
+        let first = insert(1);
+        let first = writer.submit(move |tx| {
+            // Those that come meanwhile share the group; the second time there is nothing to wait for.
+            let _ = wait.recv();
+            first(tx)
+        });
+        // It brings the group down by its own fault, and meets the disk's when it is alone.
+        let mut faults = [rusqlite::ffi::SQLITE_IOERR_FSYNC, rusqlite::ffi::SQLITE_CONSTRAINT].to_vec();
+        let second = writer.submit(move |_| Err::<usize, _>(failed(faults.pop().unwrap_or_default())));
+        let third = writer.submit(insert(3));
+        drop(go);
+        assert_eq!(first.await, Ok(1));
+        assert!(matches!(second.await, Err(StoreFailure::Failed(..))));
+        assert_eq!(third.await, Err(StoreFailure::Stopped));
+        assert_eq!(writer.submit(insert(4)).await, Err(StoreFailure::Stopped));
+        drop(writer);
+        let database = Connection::open(&file).unwrap();
+        let written: i32 =
+            database.query_row("SELECT sum(place) FROM written", [], |row| row.get(0)).unwrap();
+        assert_eq!(written, 1);
+    }
 }

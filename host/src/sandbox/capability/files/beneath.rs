@@ -13,6 +13,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2, statat};
 use rustix::io::Errno;
 
+use super::known::{Known, Place, Stamp};
 use crate::sandbox::grants::NotLent;
 use crate::sandbox::wit::files::{Entry, FileError, Kind};
 
@@ -38,6 +39,8 @@ pub(crate) enum Trouble {
     Exists,
     /// More than the limit.
     TooLarge,
+    /// Somebody else came in between, and nothing was done; what the guest is told.
+    Changed(String),
     /// Anything else; the text names no path of the host.
     Other(String),
 }
@@ -45,6 +48,11 @@ pub(crate) enum Trouble {
 impl Trouble {
     pub(crate) fn forbidden(rule: &str) -> Self {
         Self::Forbidden { rule: rule.to_owned(), line: None }
+    }
+
+    /// What lay there was changed between the look at it and the change.
+    pub(super) fn changed() -> Self {
+        Self::Changed("it was changed by somebody else meanwhile, and nothing was done".to_owned())
     }
 
     pub(crate) fn special() -> Self {
@@ -58,6 +66,7 @@ impl Trouble {
             Self::NotFound => FileError::NotFound,
             Self::Exists => FileError::Exists,
             Self::TooLarge => FileError::TooLarge,
+            Self::Changed(text) => FileError::Changed(text),
             no_folder @ Self::NoFolder => FileError::Other(no_folder.to_string()),
             Self::Other(text) => FileError::Other(text),
         }
@@ -67,7 +76,9 @@ impl Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Forbidden { rule: text, line: _ } | Self::Other(text) => f.write_str(text),
+            Self::Forbidden { rule: text, line: _ } | Self::Changed(text) | Self::Other(text) => {
+                f.write_str(text)
+            }
             Self::NotFound => f.write_str("nothing is there"),
             Self::NoFolder => f.write_str("a part of the path is no folder"),
             Self::Exists => f.write_str("something is there already"),
@@ -183,8 +194,16 @@ impl Root {
     }
 
     /// What lies at the path, the path itself included where it is a link.
-    pub(crate) fn stat(&self, path: &Relative) -> Result<Entry, Trouble> {
-        let found = beneath(&self.0, &path.0, OFlags::PATH | OFlags::NOFOLLOW)?;
+    pub(crate) fn stat(&self, path: &Relative, known: Option<&Known>) -> Result<Entry, Trouble> {
+        let found = beneath(&self.0, &path.0, OFlags::PATH | OFlags::NOFOLLOW);
+        if let Some((known, place)) = noted(&self.0, path, known) {
+            match &found {
+                Ok(_) => known.there(place),
+                Err(Errno::NOENT) => known.absent(place),
+                Err(_) => {}
+            }
+        }
+        let found = found?;
         Ok(entry(path.split().map_or(".", |(_, name)| name), &fstat(&found)?))
     }
 
@@ -222,8 +241,9 @@ impl Root {
         offset: u64,
         length: u32,
         most: u64,
+        known: Option<&Known>,
     ) -> Result<Vec<u8>, Trouble> {
-        let (file, stat) = regular(&self.0, &path.0)?;
+        let (file, stat) = regular(&self.0, path, known, offset == 0)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         let wanted = size.saturating_sub(offset).min(u64::from(length));
         if wanted > most {
@@ -270,13 +290,16 @@ pub(super) fn create(folder: impl AsFd, name: &str, mode: u32) -> Result<OwnedFd
 }
 
 /// Opens a file, and nothing that only looks like one: a pipe, a socket and a device are let go of at once.
-fn regular(folder: impl AsFd, path: &str) -> Result<(File, Stat), Trouble> {
-    let file = beneath(folder, path, OFlags::RDONLY)?;
-    let stat = fstat(&file)?;
-    match kind(&stat) {
-        Kind::File => Ok((File::from(file), stat)),
-        Kind::Directory => Err(Errno::ISDIR.into()),
-        Kind::Other => Err(Trouble::special()),
+fn regular(
+    folder: impl AsFd,
+    path: &Relative,
+    known: Option<&Known>,
+    from_beginning: bool,
+) -> Result<(File, Stat), Trouble> {
+    match found(folder, path, known, from_beginning)? {
+        (file, stat, Kind::File) => Ok((file, stat)),
+        (_, _, Kind::Directory) => Err(Errno::ISDIR.into()),
+        (_, _, Kind::Other) => Err(Trouble::special()),
     }
 }
 
@@ -288,13 +311,44 @@ pub(crate) enum Opened {
 }
 
 /// Opens a file or a folder below a folder, and nothing else.
-pub(crate) fn readable(folder: impl AsFd, path: &Relative) -> Result<Opened, Trouble> {
-    let found = beneath(folder, &path.0, OFlags::RDONLY)?;
-    match kind(&fstat(&found)?) {
-        Kind::File => Ok(Opened::File(File::from(found))),
-        Kind::Directory => Ok(Opened::Folder(File::from(found))),
-        Kind::Other => Err(Trouble::special()),
+pub(crate) fn readable(folder: impl AsFd, path: &Relative, known: Option<&Known>) -> Result<Opened, Trouble> {
+    match found(folder, path, known, true)? {
+        (file, _, Kind::File) => Ok(Opened::File(file)),
+        (folder, _, Kind::Directory) => Ok(Opened::Folder(folder)),
+        (_, _, Kind::Other) => Err(Trouble::special()),
     }
+}
+
+/// Opens what lies below a folder to be read, and takes note of that.
+fn found(
+    folder: impl AsFd,
+    path: &Relative,
+    known: Option<&Known>,
+    from_beginning: bool,
+) -> Result<(File, Stat, Kind), Trouble> {
+    let noted = noted(&folder, path, known);
+    let found = match beneath(&folder, &path.0, OFlags::RDONLY) {
+        Err(Errno::NOENT) => {
+            if let Some((known, place)) = noted {
+                known.absent(place);
+            }
+            return Err(Trouble::NotFound);
+        }
+        found => found?,
+    };
+    let stat = fstat(&found)?;
+    let kind = kind(&stat);
+    if let (Kind::File, Some((known, place))) = (kind, noted) {
+        known.read(place, Stamp::of(&stat), from_beginning);
+    }
+    Ok((File::from(found), stat, kind))
+}
+
+/// Where what is found at a path is taken note of, if it is.
+fn noted<'a>(folder: impl AsFd, path: &Relative, known: Option<&'a Known>) -> Option<(&'a Known, Place)> {
+    let (known, (within, name)) = (known?, path.split()?);
+    let within = beneath(folder, within, OFlags::PATH | OFlags::DIRECTORY).ok()?;
+    Some((known, Place::of(within, name).ok()?))
 }
 
 /// What lies there, by what a tool may do with it.

@@ -1,28 +1,17 @@
 //! Changes below a lent folder: planned from what lies there, carried out whole or not at all, and put back.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, Stat, fchmod, fstat, fsync, mkdirat, renameat_with, unlinkat,
-};
-use rustix::io::Errno;
-use sha2::{Digest as _, Sha256};
+use rustix::fs::{OFlags, RenameFlags, fsync, renameat_with};
 
-use super::beneath::{Relative, Root, Trouble, beneath, create, kind};
-use crate::model::change::{Before, Changed, Mark};
+use super::beneath::{Relative, Root, Trouble, beneath};
+use super::known::{Known, Place};
+use super::spot::Spot;
+use super::turns::{Folder, Turn};
+use crate::model::change::{Before, Change, Changed, Mark};
 use crate::model::id::Digest;
-use crate::sandbox::wit::files::Kind;
-
-/// Files up to this size are known by their content, larger ones by place, size and time: none larger is ever written,
-/// only moved.
-const KNOWN_BY_CONTENT: u64 = 1 << 30;
-
-/// Who may use what is new, less what the process' mask takes away.
-const NEW_FILE: u32 = 0o666;
-const NEW_FOLDER: u32 = 0o777;
 
 /// What a guest wants to change.
 #[derive(Debug, Clone)]
@@ -47,7 +36,8 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 enum Act {
     Put(Arc<[u8]>, Option<u32>),
-    MakeFolder,
+    /// With these permissions, where it was there before.
+    MakeFolder(Option<u32>),
     RemoveFile,
     RemoveFolder,
     MoveTo(Relative),
@@ -55,17 +45,22 @@ enum Act {
 
 /// How a change stands that was carried out, or may have been, and was to be put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Undone {
+pub enum Undone {
     /// It is as it was before.
     PutBack,
+    /// It is not: somebody else has changed it since.
+    Changed,
     /// It is not; why.
     Left(String),
 }
 
-/// A name in a folder that is open.
-struct Spot<'a> {
-    folder: OwnedFd,
-    name: &'a str,
+/// A lent folder, while it is one's turn to change something in it.
+#[derive(Debug)]
+pub(crate) struct Changing<'a> {
+    root: Root,
+    turn: &'a Turn,
+    /// What the attempt knows that changes something; none where something is put back.
+    known: Option<&'a Known>,
 }
 
 impl Doing {
@@ -79,6 +74,15 @@ impl Doing {
         }
     }
 
+    /// The paths at which something changes, where it is done at this one.
+    pub(crate) fn paths(&self, path: &Relative) -> Vec<Relative> {
+        let other = match self {
+            Self::Move(to) => Relative::read(to).ok(),
+            Self::Write(_) | Self::Append(_) | Self::CreateDirectory | Self::Remove => None,
+        };
+        [path.clone()].into_iter().chain(other).collect()
+    }
+
     /// What the guest handed over, beside the place.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
@@ -89,14 +93,27 @@ impl Doing {
     }
 }
 
-impl Root {
-    /// Looks at what lies there, and says what the change makes of it; `most` bounds what is kept of a file.
+impl<'a> Changing<'a> {
+    pub(crate) fn begin(root: &Path, turn: &'a Turn, known: Option<&'a Known>) -> Result<Self, Trouble> {
+        Ok(Self { root: Root::open(root)?, turn, known })
+    }
+
+    /// Looks at what lies there, and says what the change makes of it; `most` bounds what is kept of a file. What the attempt
+    /// has read must still be so.
     pub(crate) fn plan(&self, path: &Relative, doing: Doing, most: u64) -> Result<Plan, Trouble> {
         let spot = self.spot(path)?;
+        let plan = self.planned(&spot, doing, most)?;
+        if let Some(known) = self.known {
+            known.still(spot.place()?, plan.now, spot.stamp()?)?;
+        }
+        Ok(plan)
+    }
+
+    fn planned(&self, spot: &Spot<'_>, doing: Doing, most: u64) -> Result<Plan, Trouble> {
         let put = |before: Before, content: Vec<u8>| {
             let mode = match &before {
                 Before::File(_, mode) => Some(*mode),
-                Before::Nothing | Before::Folder => None,
+                Before::Nothing | Before::Folder(_) => None,
             };
             let after = Mark::File(Digest::of(&content));
             Ok(Plan {
@@ -108,7 +125,7 @@ impl Root {
         match doing {
             Doing::Write(bytes) => put(spot.file_or_nothing(most)?, bytes),
             Doing::Append(bytes) => match spot.file_or_nothing(most)? {
-                before @ (Before::Nothing | Before::Folder) => put(before, bytes),
+                before @ (Before::Nothing | Before::Folder(_)) => put(before, bytes),
                 Before::File(old, mode) => {
                     let whole = [&*old, &bytes].concat();
                     put(Before::File(old, mode), whole)
@@ -117,16 +134,16 @@ impl Root {
             Doing::CreateDirectory => match spot.mark()? {
                 Mark::Nothing => {
                     let what = Changed::Replaced { before: Before::Nothing, after: Mark::Folder };
-                    Ok(Plan { what, now: Mark::Nothing, act: Act::MakeFolder })
+                    Ok(Plan { what, now: Mark::Nothing, act: Act::MakeFolder(None) })
                 }
                 Mark::Folder | Mark::File(_) => Err(Trouble::Exists),
             },
-            Doing::Move(to) => self.plan_move(&spot, &Relative::read(&to)?),
+            Doing::Move(to) => self.plan_move(spot, &Relative::read(&to)?),
             Doing::Remove => {
                 let before = spot.before(most)?;
                 let act = match &before {
                     Before::Nothing => return Err(Trouble::NotFound),
-                    Before::Folder => Act::RemoveFolder,
+                    Before::Folder(_) => Act::RemoveFolder,
                     Before::File(..) => Act::RemoveFile,
                 };
                 let now = before.mark();
@@ -157,10 +174,22 @@ impl Root {
     ) -> Result<Result<(), Trouble>, Trouble> {
         let spot = self.spot(path)?;
         if spot.mark()? != plan.now {
-            return Err(Trouble::Other("it was changed by somebody else meanwhile".to_owned()));
+            return Err(Trouble::changed());
         }
+        let place = spot.place()?;
         let other = self.act(&spot, &plan.act, plan.now, aside)?;
-        Ok(synced(&spot, other))
+        self.note(&plan.what, place, other.as_ref());
+        Ok(synced(&spot, other.as_ref()))
+    }
+
+    /// Takes note of a change that is the attempt's own.
+    fn note(&self, what: &Changed, place: Place, other: Option<&Spot<'_>>) {
+        let Some(known) = self.known else { return };
+        match (what, other.map(Spot::place)) {
+            (Changed::Replaced { before: _, after }, _) => known.replaced(place, *after),
+            (Changed::Moved { to: _, mark }, Some(Ok(to))) => known.moved(place, to, *mark),
+            (Changed::Moved { .. }, None | Some(Err(_))) => known.replaced(place, Mark::Nothing),
+        }
     }
 
     /// Whether a change was carried out: none where it cannot be told.
@@ -181,52 +210,65 @@ impl Root {
     }
 
     /// Puts back what a change made, where it is still as the change left it.
-    pub(crate) fn put_back(&self, path: &Relative, what: &Changed, aside: &str) -> Undone {
-        if let Ok(spot) = self.spot(path) {
-            // What a process that died in the middle left.
-            let _ = unlinkat(&spot.folder, aside, AtFlags::empty());
+    pub(crate) fn put_back(&self, change: &Change, aside: &str) -> Undone {
+        self.try_to_put_back(change, aside).unwrap_or_else(|trouble| match trouble {
+            Trouble::Changed(_) => Undone::Changed,
+            Trouble::Forbidden { .. }
+            | Trouble::NotFound
+            | Trouble::NoFolder
+            | Trouble::Exists
+            | Trouble::TooLarge
+            | Trouble::Other(_) => Undone::Left(trouble.to_string()),
+        })
+    }
+
+    fn try_to_put_back(&self, change: &Change, aside: &str) -> Result<Undone, Trouble> {
+        let (path, what) = (Relative::read(&change.path)?, &change.what);
+        let back = format!("{aside}-back");
+        if let (Changed::Replaced { before, after }, Ok(spot)) = (what, self.spot(&path)) {
+            spot.settle(aside, *after, before.mark());
+            spot.settle(&back, before.mark(), *after);
         }
-        match self.is_done(path, what) {
-            Some(false) => return Undone::PutBack,
+        match self.is_done(&path, what) {
+            Some(false) => return Ok(Undone::PutBack),
             Some(true) => {}
-            None => return Undone::Left("it was changed by somebody else since".to_owned()),
+            None => return Ok(Undone::Changed),
         }
-        let put_back = match what {
+        let (path, act, now) = match what {
             Changed::Replaced { before, after } => {
                 let act = match (before, after) {
                     (Before::File(bytes, mode), _) => Act::Put(Arc::clone(bytes), Some(*mode)),
-                    (Before::Folder, _) => Act::MakeFolder,
+                    (Before::Folder(mode), _) => Act::MakeFolder(Some(*mode)),
                     (Before::Nothing, Mark::Folder) => Act::RemoveFolder,
                     (Before::Nothing, Mark::File(_) | Mark::Nothing) => Act::RemoveFile,
                 };
-                self.act_durably(path, &act, *after, aside)
+                (path, act, *after)
             }
-            Changed::Moved { to, mark } => Relative::read(to)
-                .and_then(|to| self.act_durably(&to, &Act::MoveTo(path.clone()), *mark, aside)),
+            Changed::Moved { to, mark } => (Relative::read(to)?, Act::MoveTo(path), *mark),
         };
-        match put_back {
-            Ok(()) => Undone::PutBack,
-            Err(trouble) => Undone::Left(trouble.to_string()),
-        }
+        let spot = self.spot(&path)?;
+        let other = self.act(&spot, &act, now, &back)?;
+        synced(&spot, other.as_ref())?;
+        Ok(Undone::PutBack)
     }
 
-    fn act_durably(&self, path: &Relative, act: &Act, now: Mark, aside: &str) -> Result<(), Trouble> {
-        let spot = self.spot(path)?;
-        let other = self.act(&spot, act, now, aside)?;
-        synced(&spot, other)
-    }
-
-    /// Does it, and gives the other folder that it changed, where there is one.
-    fn act(&self, spot: &Spot<'_>, act: &Act, now: Mark, aside: &str) -> Result<Option<OwnedFd>, Trouble> {
+    /// Does it, and gives the other spot that it changed, where there is one.
+    fn act<'b>(
+        &self,
+        spot: &Spot<'_>,
+        act: &'b Act,
+        now: Mark,
+        aside: &str,
+    ) -> Result<Option<Spot<'b>>, Trouble> {
         match act {
             Act::Put(bytes, mode) => spot.put(bytes, *mode, now, aside)?,
-            Act::MakeFolder => mkdirat(&spot.folder, spot.name, Mode::from_raw_mode(NEW_FOLDER))?,
-            Act::RemoveFile => unlinkat(&spot.folder, spot.name, AtFlags::empty())?,
-            Act::RemoveFolder => unlinkat(&spot.folder, spot.name, AtFlags::REMOVEDIR)?,
+            Act::MakeFolder(mode) => spot.make_folder(*mode, aside)?,
+            Act::RemoveFile => spot.remove_file(now, aside)?,
+            Act::RemoveFolder => spot.remove_folder()?,
             Act::MoveTo(to) => {
                 let to = self.spot(to)?;
                 renameat_with(&spot.folder, spot.name, &to.folder, to.name, RenameFlags::NOREPLACE)?;
-                return Ok(Some(to.folder));
+                return Ok(Some(to));
             }
         }
         Ok(None)
@@ -240,111 +282,35 @@ impl Root {
         }
     }
 
-    fn spot<'a>(&self, path: &'a Relative) -> Result<Spot<'a>, Trouble> {
+    fn spot<'b>(&self, path: &'b Relative) -> Result<Spot<'b>, Trouble> {
         let Some((folder, name)) = path.split() else {
             return Err(Trouble::forbidden("the folder itself is not changed, only what lies in it"));
         };
-        let folder = beneath(self.fd(), folder, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let folder = beneath(self.root.fd(), folder, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        if !self.turn.is_at(Folder::of(&folder)?) {
+            return Err(Trouble::Changed(
+                "its folder was moved by somebody else meanwhile, and nothing was done".to_owned(),
+            ));
+        }
         Ok(Spot { folder, name })
     }
 }
 
-/// Makes durable what was done in folders.
-fn synced(spot: &Spot<'_>, other: Option<OwnedFd>) -> Result<(), Trouble> {
-    fsync(&spot.folder)?;
-    if let Some(other) = other {
-        fsync(&other)?;
-    }
-    Ok(())
+/// The folders, open, in which something lies or is to lie at these paths, where they are there.
+pub(crate) fn holding(root: &Path, paths: &[Relative]) -> Result<Vec<OwnedFd>, Trouble> {
+    let root = Root::open(root)?;
+    let folders = paths.iter().filter_map(Relative::split);
+    // Why one cannot be opened is said when something is to be changed there.
+    Ok(folders
+        .filter_map(|(folder, _)| beneath(root.fd(), folder, OFlags::RDONLY | OFlags::DIRECTORY).ok())
+        .collect())
 }
 
-impl Spot<'_> {
-    fn open(&self) -> Result<Option<(File, Stat, Kind)>, Trouble> {
-        let found = match beneath(&self.folder, self.name, OFlags::RDONLY) {
-            Ok(found) => found,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(errno.into()),
-        };
-        let stat = fstat(&found)?;
-        match kind(&stat) {
-            Kind::Other => Err(Trouble::special()),
-            kind @ (Kind::File | Kind::Directory) => Ok(Some((File::from(found), stat, kind))),
-        }
+/// Makes durable what was done in folders.
+fn synced(spot: &Spot<'_>, other: Option<&Spot<'_>>) -> Result<(), Trouble> {
+    fsync(&spot.folder)?;
+    if let Some(other) = other {
+        fsync(&other.folder)?;
     }
-
-    /// What lies there, whole.
-    fn before(&self, most: u64) -> Result<Before, Trouble> {
-        let Some((file, stat, kind)) = self.open()? else { return Ok(Before::Nothing) };
-        if kind == Kind::Directory {
-            return Ok(Before::Folder);
-        }
-        if stat.st_nlink > 1 {
-            return Err(Trouble::forbidden(
-                "the file has several names, of which some may lie outside, and is not changed",
-            ));
-        }
-        let mut bytes = Vec::new();
-        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
-            return Err(Trouble::TooLarge);
-        }
-        Ok(Before::File(bytes.into(), stat.st_mode & 0o777))
-    }
-
-    fn file_or_nothing(&self, most: u64) -> Result<Before, Trouble> {
-        match self.before(most)? {
-            Before::Folder => Err(Errno::ISDIR.into()),
-            before @ (Before::Nothing | Before::File(..)) => Ok(before),
-        }
-    }
-
-    /// What lies there, as far as it takes to know it again.
-    fn mark(&self) -> Result<Mark, Trouble> {
-        let Some((mut file, stat, kind)) = self.open()? else { return Ok(Mark::Nothing) };
-        if kind == Kind::Directory {
-            return Ok(Mark::Folder);
-        }
-        if u64::try_from(stat.st_size).unwrap_or(0) > KNOWN_BY_CONTENT {
-            let parts = [
-                stat.st_ino,
-                stat.st_size.cast_unsigned(),
-                stat.st_mtime.cast_unsigned(),
-                stat.st_mtime_nsec,
-            ];
-            let parts = parts.map(u64::to_be_bytes);
-            return Ok(Mark::File(Digest::of_parts(&parts.each_ref().map(|part| part.as_slice()))));
-        }
-        let (mut hash, mut piece) = (Sha256::new(), vec![0; 64 << 10]);
-        loop {
-            match file.read(&mut piece) {
-                Ok(0) => return Ok(Mark::File(Digest(hash.finalize().into()))),
-                Ok(count) => hash.update(&piece[..count]),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Puts a whole file there: made aside, made durable, and given its name at once.
-    fn put(&self, bytes: &[u8], mode: Option<u32>, now: Mark, aside: &str) -> Result<(), Trouble> {
-        let made =
-            create(&self.folder, aside, mode.unwrap_or(NEW_FILE)).map_err(Trouble::from).and_then(|file| {
-                let mut file = File::from(file);
-                file.write_all(bytes)?;
-                if let Some(mode) = mode {
-                    fchmod(&file, Mode::from_raw_mode(mode))?;
-                }
-                file.sync_all()?;
-                let flags = match now {
-                    Mark::Nothing => RenameFlags::NOREPLACE,
-                    Mark::Folder | Mark::File(_) => RenameFlags::empty(),
-                };
-                renameat_with(&self.folder, aside, &self.folder, self.name, flags)?;
-                Ok(())
-            });
-        if made.is_err() {
-            let _ = unlinkat(&self.folder, aside, AtFlags::empty());
-        }
-        made
-    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::model::manifest::Repeat;
 use crate::model::method;
 use crate::model::origin::{Origin, clean_path};
 use crate::sandbox::capability::secrets::Placeholders;
-use crate::sandbox::grants::{Grants, HttpRule, Places, grants as granted};
+use crate::sandbox::grants::{Grants, HttpRule, Places, READS_ONLY, grants as granted};
 use crate::sandbox::wit::http::{HttpError, Request};
 
 /// The most header fields of a request, and the most bytes that they may have.
@@ -107,8 +107,12 @@ pub(super) fn check(
     let Some(rule) = declared else { return Err(undeclared(grants, &method, &url, &origin)) };
     let grant = grants.granted.iter().find(|grant| granted(grant, &origin, &method, url.path()));
     let Some(grant) = grant else { return Err(ungranted(grants, &method, &url, &origin)) };
+    let repeat = repeat(&method, rule);
+    if grants.reads_only && repeat != Repeat::Reads {
+        return Err(Refusal::forbidden(&method, &url, READS_ONLY, None));
+    }
     Ok(Allowed {
-        repeat: repeat(&method, rule),
+        repeat,
         idempotency_header: rule.idempotency_header.clone(),
         clean_statuses: rule.clean_statuses.clone(),
         granted_addresses: grant.addresses.clone(),
