@@ -248,7 +248,7 @@ impl State {
             connections: self.tally.connections,
             routes: self.tally.routes.clone(),
             keys: self.tally.keys.clone(),
-            tickets: self.desk.tickets().to_vec(),
+            tickets: self.desk.tickets(),
             mails: self.desk.mails().to_vec(),
             settings: self.desk.settings().clone(),
         }

@@ -15,6 +15,8 @@ pub struct Task {
     pub config: PathBuf,
     /// The environment that the configuration is read with.
     pub environment: BTreeMap<String, String>,
+    /// What compiles its plugins, where it is not the host's own.
+    pub compiler: Option<PathBuf>,
     /// The calls, all at once.
     pub calls: Vec<Call>,
 }

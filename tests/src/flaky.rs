@@ -7,13 +7,13 @@ use std::time::Duration;
 use airlock::model::attachment::Attachment;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
-use airlock::model::effect::Effect;
+use airlock::model::effect::{Answered, Effect};
 use airlock::model::id::{Digest, ProcessId, RunId};
 use airlock::model::run::{Lease, Record, Summary};
 use airlock::model::state::Standing;
 use airlock::store::{
-    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Room, Store,
-    StoreFailure, Take,
+    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, RollbackEnd, Room,
+    Store, StoreFailure, Take,
 };
 
 /// What happens to a write that fails; whoever asked for it is told the same.
@@ -144,6 +144,10 @@ impl Journal for Flaky {
         self.write("decide", |store| store.decide(decided))
     }
 
+    fn roll_back(&self, lease: Lease, end: RollbackEnd) -> Pending<bool> {
+        self.write("roll_back", |store| store.roll_back(lease, end))
+    }
+
     fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
         self.inner.sweep(at, payloads, most)
     }
@@ -181,6 +185,10 @@ impl Ledger for Flaky {
 
     fn changes(&self, run: RunId) -> Result<Vec<Recorded>, StoreFailure> {
         self.inner.changes(run)
+    }
+
+    fn answers(&self, run: RunId) -> Result<Vec<(u32, u32, Answered)>, StoreFailure> {
+        self.inner.answers(run)
     }
 
     fn contents(&self, run: RunId) -> Result<u64, StoreFailure> {

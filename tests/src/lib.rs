@@ -1,14 +1,18 @@
-//! The harness of the tests: worlds, guests, the backend that counts, a web site, hosts that are killed, power loss, private networks, a client of MCP, and what was skipped.
+//! The harness of the tests: worlds, guests, the sandbox alone, the backend that counts, a web site, hosts that are killed, power loss, private networks, a client of MCP, and what was skipped.
 
+pub mod assembled;
 pub mod backend;
 pub mod changeling;
 pub mod crash;
 pub mod crowd;
 pub mod flaky;
+pub mod forgetful;
+pub mod marker;
 pub mod mcp;
 pub mod native;
 pub mod netns;
 pub mod power_loss;
+pub mod sandbox;
 pub mod site;
 pub mod skip;
 pub mod small_disk;

@@ -187,14 +187,37 @@ impl Client {
     /// Where it does not end.
     pub fn end(mut self) -> Ended {
         drop(self.input.take());
+        let left = self.rest();
+        self.ended(left)
+    }
+
+    /// The messages that nobody read, up to the end of standard output.
+    fn rest(&mut self) -> Vec<Value> {
         let mut left: Vec<Value> = self.aside.drain(..).collect();
         loop {
             match self.lines.recv_timeout(WAIT_LIMIT) {
                 Ok(line) => left.push(message(&line)),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("the host goes on after standard input was closed"),
+                Err(RecvTimeoutError::Disconnected) => return left,
+                Err(RecvTimeoutError::Timeout) => panic!("the host goes on, and was asked to end"),
             }
         }
+    }
+
+    /// Asks the host to end by SIGTERM, its standard input left open.
+    ///
+    /// # Panics
+    /// Where it cannot be asked.
+    pub fn terminate(&self) {
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -TERM {}", self.process())).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the host can be asked to end");
+    }
+
+    /// Waits, its standard input left open, until the host ends of itself, and gives how it did.
+    ///
+    /// # Panics
+    /// Where it does not end.
+    pub fn outlive(mut self) -> Ended {
+        let left = self.rest();
         self.ended(left)
     }
 

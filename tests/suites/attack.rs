@@ -4,12 +4,15 @@ mod addresses;
 mod answers;
 mod heap;
 mod hoards;
+mod languages;
 mod limits;
 mod malformed;
+mod memories;
 mod names;
 mod output;
 mod requests;
 mod secrets;
+mod texts;
 mod wire;
 
 use airlock::host::Host;

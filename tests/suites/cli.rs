@@ -4,8 +4,12 @@ mod authors;
 mod callers;
 mod calls;
 mod check;
+mod codes;
 mod decisions;
 mod doctor;
+mod files;
+mod preview;
+mod readme;
 mod runs;
 mod secrets;
 mod stores;
@@ -62,6 +66,7 @@ impl Place {
         fs::write(&file, text).unwrap();
         // Whatever the umask is: what others can write is not obeyed.
         fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+        fs::create_dir(place.path().join("plugins")).unwrap();
         place
     }
 
@@ -76,8 +81,8 @@ secrets = ["desk_token"]
 
 [[plugin.desk.http]]
 origin = "{url}"
-methods = ["GET", "POST"]
-paths = ["/orders", "/orders/*", "/tickets", "/mails"]
+methods = ["GET", "POST", "PUT"]
+paths = ["/orders", "/orders/*", "/tickets", "/tickets/**", "/mails"]
 addresses = ["127.0.0.1"]
 
 [secrets]

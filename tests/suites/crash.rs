@@ -6,6 +6,7 @@ mod lock;
 mod matrix;
 mod power;
 mod scenario;
+mod taken_back;
 mod trial;
 
 use std::collections::BTreeSet;
@@ -38,8 +39,9 @@ fn killed_everywhere(scenario: Scenario, by: &[By], twice: Twice) -> String {
 #[test]
 fn every_write_of_the_journal_is_a_point_of_some_scenario() {
     let met: BTreeSet<Point> = ALL.into_iter().flat_map(undisturbed).collect();
-    // What guests save has scenarios of its own: `host_functions::saved`.
-    for commit in Commit::ALL.into_iter().filter(|commit| *commit != Commit::Save) {
+    // What guests save and what takes runs back have scenarios of their own: `host_functions::saved`, `taken_back`.
+    let own = |commit: &Commit| matches!(commit, Commit::Save | Commit::RollBack);
+    for commit in Commit::ALL.into_iter().filter(|commit| !own(commit)) {
         for point in [Point::Before(commit, 1), Point::After(commit, 1)] {
             assert!(met.contains(&point), "no scenario passes the point {point}");
         }

@@ -2,17 +2,18 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use airlock_tests::guests;
 
 /// Runs the script with this host, in a folder for its own temporary ones.
-fn demo(airlock: &str, temporary: &std::path::Path) -> Output {
+fn demo(airlock: &str, temporary: &Path) -> Output {
     Command::new("bash")
         .arg(crate::source::root().join("scripts/demo.sh"))
         .env("AIRLOCK", airlock)
         .env("DESK_BACKEND", env!("CARGO_BIN_EXE_desk-backend"))
-        .env("DESK_PLUGIN", guests::DESK)
+        .env("PLUGINS", Path::new(guests::DESK).parent().unwrap())
         .env("TMPDIR", temporary)
         .output()
         .unwrap()
@@ -28,6 +29,16 @@ fn the_demo_tells_the_truth_and_leaves_nothing_behind() {
         "  error[AMBIGUOUS_ORDER]: 3 orders fit; ask which one is meant",
         "  error[NEEDS_PERSON]: a person must say yes to desk.send_mail, and nobody can be asked here",
         "    - POST /mails (no answer)",
+        "  error[UNKNOWN_TOOL]: there is no such tool: evaluate; did you mean calc.evaluate?",
+        "  error[REQUEST_REFUSED]: the operator has not granted this origin",
+        "  error[TIME_LIMIT]: the attempt took longer than 500ms ([tools.\"web.fetch\"] timeout)",
+        "    - +We send parcels on Fridays.",
+        "  error[FILE_REFUSED]: a link is on the way, and links are not followed",
+        "  error[FILE_REFUSED]: the folder `workspace` is granted for reading",
+        "  error[PERMISSION_DENIED]: the caller lacks a permission that desk.create_ticket asks for: ticket:write",
+        "  error[UNKNOWN_TOOL]: there is no such tool: desk.send_mail",
+        "  error[PERMISSION_DENIED]: the plugin of desk.find_order changed since it was accepted, and waits for its operator; nothing was run",
+        "  every plugin is accepted as it is",
         "  tickets k1, k2 and k3                   6                    5            3",
         "  the mail m1                             4                    1            1",
         "  what was not granted                    1                    0            0",

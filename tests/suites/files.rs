@@ -1,10 +1,12 @@
 //! Folders that plugins are lent: what is reached in them, and that nothing leads out of them.
 
+mod across;
 mod back;
 mod configured;
 mod crash;
 mod reads;
 mod std;
+mod together;
 mod writes;
 
 use ::std::collections::BTreeMap;

@@ -63,12 +63,13 @@ const ENVIRONMENT: &[&str] =
 const WRITES: &[(&str, &[&str])] = &[
     ("reserve", &["call::reserve"]),
     ("record", &["call::settle"]),
-    ("take", &["call::reserve", "call::recover"]),
+    ("take", &["call::reserve", "call::recover", "call::rollback"]),
     ("intend", &["sandbox::capability::http", "sandbox::capability::files"]),
-    ("outcome", &["sandbox::capability::http", "sandbox::capability::files"]),
+    ("outcome", &["sandbox::capability::http", "sandbox::capability::files", "call::rollback"]),
     ("save", &["sandbox::capability::save"]),
     ("settle", &["call::settle", "call::recover"]),
     ("decide", &["call::decide"]),
+    ("roll_back", &["call::rollback"]),
     ("sweep", &["host"]),
 ];
 

@@ -19,9 +19,13 @@ mod crash;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod desk;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod files;
+#[cfg(test)]
+mod files_plugin;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
@@ -32,6 +36,8 @@ mod layers;
 mod mcp;
 #[cfg(test)]
 mod netns;
+#[cfg(test)]
+mod past;
 #[cfg(test)]
 mod plugin;
 #[cfg(test)]

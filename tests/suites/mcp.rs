@@ -3,6 +3,7 @@
 mod callers;
 mod calls;
 mod clients;
+mod leaving;
 mod listing;
 mod protocol;
 mod reach;
@@ -53,8 +54,8 @@ secrets = ["desk_token"]
 
 [[plugin.desk.http]]
 origin = "{url}"
-methods = ["GET", "POST"]
-paths = ["/orders", "/orders/*", "/tickets", "/tickets/*", "/mails"]
+methods = ["GET", "POST", "PUT"]
+paths = ["/orders", "/orders/*", "/tickets", "/tickets/**", "/mails"]
 addresses = ["127.0.0.1"]
 
 [secrets]

@@ -1,5 +1,7 @@
 //! Files that are no plugins: each is named with the reason and what to do, and stops nobody else.
 
+mod contract;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -211,7 +213,7 @@ async fn a_plugin_that_cannot_say_what_it_is_is_shown_with_its_last_words() {
       - err: thread '<unnamed>' (1) panicked at tests/guests/mute/src/lib.rs:10:9:
       - err: no words
       - err: note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
-      = mend the plugin's `describe` and build it again
+      = mend the plugin's `describe` and build it again; a limit that is named can be raised
     ");
 }
 
@@ -221,13 +223,23 @@ async fn a_plugin_that_never_finishes_describing_itself_is_given_up() {
     assert_snapshot!(judged(&world).await, @r"
     WORLD/plugins/dawdler.wasm
       - it took longer than 2s to describe itself ([limits] attempt)
-      = mend the plugin's `describe` and build it again
+      = mend the plugin's `describe` and build it again; a limit that is named can be raised
     ");
     let world = World::new().with_plugins(&[ECHO, DAWDLER]).with_config("[limits]\nfuel = 100_000_000");
     assert_snapshot!(judged(&world).await, @r"
     WORLD/plugins/dawdler.wasm
-      - it cannot describe itself: wasm trap: all fuel consumed by WebAssembly
-      = mend the plugin's `describe` and build it again
+      - it cannot describe itself: the tool used up its 100000000 units of fuel ([limits] fuel)
+      = mend the plugin's `describe` and build it again; a limit that is named can be raised
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_begins_with_more_memory_than_it_may_have_is_told_the_limit() {
+    let world = World::new().with_plugins(&[ECHO]).with_config("[limits]\nmemory = \"64 KiB\"");
+    assert_snapshot!(faults(&world.open().await, &world), @r"
+    WORLD/plugins/echo.wasm
+      - it cannot describe itself: the tool asked for more than 65536 bytes of memory ([limits] memory)
+      = mend the plugin's `describe` and build it again; a limit that is named can be raised
     ");
 }
 
@@ -251,20 +263,22 @@ async fn of_two_plugins_of_one_name_neither_is_taken_and_both_are_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_is_not_there_is_told() {
     let world = World::new();
+    let folder = world.folder().to_str().unwrap();
     fs::remove_dir(world.plugins()).unwrap();
     let host = world.open().await;
-    assert_snapshot!(faults(&host, &world), @r"
-    WORLD/plugins
-      - the folder of plugins cannot be read: No such file or directory (os error 2)
-      = make the folder, or name another with `plugins` in airlock.toml
+    let missing = || host.missing().map(|missing| missing.to_string().replace(folder, "WORLD"));
+    assert_snapshot!(missing().unwrap(), @r"
+    error: the folder of plugins cannot be read: WORLD/plugins: No such file or directory (os error 2)
+     |
+     = help: make the folder, or name another with `plugins`
     ");
     fs::write(world.plugins(), "a file").unwrap();
-    let host = world.open().await;
-    assert_snapshot!(faults(&host, &world), @r"
-    WORLD/plugins
-      - the folder of plugins cannot be read: Not a directory (os error 20)
-      = make the folder, or name another with `plugins` in airlock.toml
-    ");
+    host.reload().await;
+    assert!(missing().unwrap().contains("Not a directory"));
+    fs::remove_file(world.plugins()).unwrap();
+    fs::create_dir(world.plugins()).unwrap();
+    host.reload().await;
+    assert_eq!(missing(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,3 +4,4 @@ mod fairness;
 mod fresh;
 mod room;
 mod shut;
+mod slots;

@@ -27,17 +27,49 @@ pub(super) enum Opened {
     OtherBody,
 }
 
+/// What a change of a ticket came to.
+#[derive(Debug, Clone)]
+pub(super) enum Changed {
+    /// It is another now: its fields and its state.
+    Now(Value, String),
+    /// It was so before: its fields and its state.
+    Already(Value, String),
+    /// It is in another state than was asked for.
+    Otherwise,
+    /// There is none.
+    Missing,
+}
+
 #[derive(Debug)]
 struct Kept {
     body: Vec<u8>,
+    /// As it was when it was opened.
     ticket: Value,
+}
+
+/// A ticket, and how often it has changed.
+#[derive(Debug)]
+struct Ticket {
+    fields: Value,
+    version: u32,
+}
+
+impl Ticket {
+    fn id(&self) -> &str {
+        self.fields["ticket_id"].as_str().unwrap_or_default()
+    }
+
+    /// Its state as a text; another after each change.
+    fn state(&self) -> String {
+        format!("\"{}-{}\"", self.id(), self.version)
+    }
 }
 
 /// The state of the business.
 #[derive(Debug)]
 pub(super) struct Desk {
     url: String,
-    tickets: Vec<Value>,
+    tickets: Vec<Ticket>,
     by_key: HashMap<String, Kept>,
     mails: Vec<Value>,
     settings: BTreeMap<String, Setting>,
@@ -61,8 +93,8 @@ impl Desk {
         self.settings.clear();
     }
 
-    pub(super) fn tickets(&self) -> &[Value] {
-        &self.tickets
+    pub(super) fn tickets(&self) -> Vec<Value> {
+        self.tickets.iter().map(|ticket| ticket.fields.clone()).collect()
     }
 
     pub(super) fn mails(&self) -> &[Value] {
@@ -73,14 +105,38 @@ impl Desk {
         &self.settings
     }
 
-    /// The ticket with this number.
-    pub(super) fn ticket(&self, id: &str) -> Option<&Value> {
-        self.tickets.iter().find(|ticket| ticket["ticket_id"] == id)
+    /// The ticket with this number, and its state.
+    pub(super) fn ticket(&self, id: &str) -> Option<(Value, String)> {
+        let found = self.tickets.iter().find(|ticket| ticket.id() == id);
+        found.map(|ticket| (ticket.fields.clone(), ticket.state()))
     }
 
-    /// The ticket that this key made.
-    pub(super) fn ticket_of_key(&self, key: &str) -> Option<&Value> {
-        self.by_key.get(key).map(|kept| &kept.ticket)
+    /// The ticket that this key made, as it is now.
+    pub(super) fn ticket_of_key(&self, key: &str) -> Option<Value> {
+        let id = self.by_key.get(key)?.ticket["ticket_id"].as_str()?;
+        self.ticket(id).map(|(ticket, _)| ticket)
+    }
+
+    /// Sets a field of a ticket, where it is in this state or none is asked for; a field that is so already is left,
+    /// whatever the state.
+    pub(super) fn change_ticket(
+        &mut self,
+        id: &str,
+        (name, value): (&str, Value),
+        state: Option<&str>,
+    ) -> Changed {
+        let Some(ticket) = self.tickets.iter_mut().find(|ticket| ticket.id() == id) else {
+            return Changed::Missing;
+        };
+        if ticket.fields[name] == value {
+            return Changed::Already(ticket.fields.clone(), ticket.state());
+        }
+        if state.is_some_and(|state| state != ticket.state()) {
+            return Changed::Otherwise;
+        }
+        ticket.fields[name] = value;
+        ticket.version += 1;
+        Changed::Now(ticket.fields.clone(), ticket.state())
     }
 
     /// Opens a ticket, or finds the one that the key made; the fields come back as they were given.
@@ -97,7 +153,7 @@ impl Desk {
         let id = format!("T-{}", 1001 + self.tickets.len());
         let own = json!({ "ticket_id": id, "url": format!("{}/tickets/{id}", self.url), "status": "open" });
         let ticket = with_fields(own, fields);
-        self.tickets.push(ticket.clone());
+        self.tickets.push(Ticket { fields: ticket.clone(), version: 1 });
         if let Some(key) = key {
             self.by_key.insert(key.to_owned(), Kept { body: body.to_vec(), ticket: ticket.clone() });
         }

@@ -9,12 +9,12 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Json, Response};
+use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::{any, get, post, put};
 use serde_json::{Map, Value, json};
 
 use super::Shared;
-use super::desk::{self, Opened};
+use super::desk::{self, Changed, Opened};
 use super::fault::Asked;
 use super::stream::Flood;
 
@@ -32,8 +32,11 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/orders/{id}", get(get_order))
         .route("/tickets", get(list_tickets).post(open_ticket))
         .route("/tickets/{id}", get(get_ticket))
-        .route("/mails", post(send_mail))
+        .route("/tickets/{id}/assignee", put(assign_ticket))
+        .route("/tickets/{id}/cancel", post(cancel_ticket))
+        .route("/mails", get(list_mails).post(send_mail))
         .route("/settings/{name}", put(put_setting).get(get_setting))
+        .route("/help", get(help))
         .route("/search", post(search))
         .route("/echo", get(echo).post(echo))
         .route("/things/{*path}", any(thing))
@@ -127,17 +130,67 @@ fn created(ticket: &Value) -> Response {
 async fn list_tickets(State(shop): Shop, Query(query): Fields) -> Response {
     let state = shop.lock();
     let tickets = match query.get("key") {
-        Some(key) => state.desk.ticket_of_key(key).into_iter().cloned().collect(),
-        None => state.desk.tickets().to_vec(),
+        Some(key) => state.desk.ticket_of_key(key).into_iter().collect(),
+        None => state.desk.tickets(),
     };
     Json(json!({ "tickets": tickets })).into_response()
 }
 
 async fn get_ticket(State(shop): Shop, Path(id): Path<String>) -> Response {
     match shop.lock().desk.ticket(&id) {
-        Some(ticket) => Json(ticket).into_response(),
-        None => error(StatusCode::NOT_FOUND, "TICKET_NOT_FOUND", &format!("no ticket has the number {id}")),
+        Some((ticket, state)) => ([(header::ETAG, state)], Json(ticket)).into_response(),
+        None => no_ticket(&id),
     }
+}
+
+async fn assign_ticket(
+    State(shop): Shop,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    match object(&body) {
+        Ok(mut fields) => {
+            let who = fields.remove("assignee").unwrap_or_default();
+            change(&shop, &id, ("assignee", who), &headers)
+        }
+        Err(refusal) => refusal,
+    }
+}
+
+async fn cancel_ticket(State(shop): Shop, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    change(&shop, &id, ("status", "cancelled".into()), &headers)
+}
+
+/// Changes a ticket, where it is in the state that `If-Match` names; what is so already is no work.
+fn change(shop: &Shared, id: &str, field: (&str, Value), headers: &HeaderMap) -> Response {
+    let asked = headers.get(header::IF_MATCH).and_then(|value| value.to_str().ok());
+    let changed = shop.lock().desk.change_ticket(id, field, asked);
+    match changed {
+        Changed::Now(ticket, state) => ([(header::ETAG, state)], Json(ticket)).into_response(),
+        Changed::Already(ticket, state) => {
+            let mut answer = ([(header::ETAG, state)], Json(ticket)).into_response();
+            answer.extensions_mut().insert(Replayed);
+            answer
+        }
+        Changed::Otherwise => {
+            error(StatusCode::PRECONDITION_FAILED, "TICKET_CHANGED", "the ticket is in another state")
+        }
+        Changed::Missing => no_ticket(id),
+    }
+}
+
+fn no_ticket(id: &str) -> Response {
+    error(StatusCode::NOT_FOUND, "TICKET_NOT_FOUND", &format!("no ticket has the number {id}"))
+}
+
+async fn list_mails(State(shop): Shop, Query(query): Fields) -> Response {
+    let state = shop.lock();
+    let wanted = |mail: &&Value| {
+        query.get("reference").is_none_or(|reference| mail["reference"] == reference.as_str())
+    };
+    let mails: Vec<Value> = state.desk.mails().iter().filter(wanted).cloned().collect();
+    Json(json!({ "mails": mails })).into_response()
 }
 
 async fn send_mail(State(shop): Shop, body: Bytes) -> Response {
@@ -148,6 +201,11 @@ async fn send_mail(State(shop): Shop, body: Bytes) -> Response {
         }
         Err(refusal) => refusal,
     }
+}
+
+/// A page for people, who see neither its script nor what is hidden.
+async fn help() -> Response {
+    Html(include_str!("help.html")).into_response()
 }
 
 async fn put_setting(State(shop): Shop, Path(name): Path<String>, body: Bytes) -> Response {

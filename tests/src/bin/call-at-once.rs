@@ -3,7 +3,7 @@
 use std::io::{BufRead, Lines, StdinLock, stdin};
 use std::process::ExitCode;
 
-use airlock::host::Config;
+use airlock::host::{Config, Host, Seams};
 use airlock_tests::crowd::{READY, Task};
 use airlock_tests::world;
 
@@ -24,7 +24,9 @@ async fn run(lines: &mut Lines<StdinLock<'_>>) -> Result<(), Box<dyn std::error:
     let text = std::fs::read_to_string(&task.config)?;
     let read = |name: &str| task.environment.get(name).cloned();
     let config = Config::parse(&text, &task.config, &read).map_err(|faults| faults.to_string())?;
-    let host = world::open(config).await?;
+    let seams = Seams::system(&config)?;
+    let compiler = task.compiler.unwrap_or_else(world::compiler);
+    let host = Host::with(config, Seams { compiler, ..seams }).await?;
     host.load().await;
     println!("{READY}");
     line()?;

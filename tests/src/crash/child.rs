@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlock::config::Config;
-use airlock::host::{Decision, Host, Request, Seams};
+use airlock::host::{Decision, Host, Request, Seams, configuration};
 use airlock::model::clock::SystemClock;
 use airlock::model::id::ProcessId;
+use airlock::model::past::Rollback;
 use airlock::sandbox::capability::http::SystemResolver;
 use airlock::store::SqliteStore;
 use airlock::store::sqlite::Durability;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::halting::{Halting, Points, tell};
 use crate::world;
@@ -60,6 +60,11 @@ pub enum Job {
     },
     /// Makes the call before it again, under the key that its run has.
     Repeat,
+    /// Takes a run back.
+    Rollback {
+        /// The run.
+        run: String,
+    },
     /// Settles a suspended run.
     Decide {
         /// The run.
@@ -95,7 +100,7 @@ pub fn main() -> ExitCode {
 async fn serve(order: Order) {
     let halt = order.halt.map(|point| point.parse().expect("the point has a name"));
     let points = Points::until(halt);
-    let config = match Config::load(Some(&order.config)) {
+    let config = match configuration(Some(&order.config)) {
         Ok(config) => config,
         Err(faults) => panic!("{faults}"),
     };
@@ -137,6 +142,7 @@ async fn work(host: &Host, job: Job, last: &mut Option<Request>) -> String {
             *last = Some(Request { key: run.and_then(|run| run.key), ..request });
             Ok(reply)
         }
+        Job::Rollback { run } => return taken_back(host, &run).await,
         Job::Repeat => Ok(host.call(last.clone().expect("a call came before")).await),
         Job::Decide { run, word, data } => {
             let decision = match word.as_str() {
@@ -150,6 +156,16 @@ async fn work(host: &Host, job: Job, last: &mut Option<Request>) -> String {
     };
     match done {
         Ok(reply) => format!("reply {}", serde_json::to_string(&reply).expect("a reply is JSON")),
+        Err(refusal) => format!("refused {}", refusal.to_json()),
+    }
+}
+
+/// Takes a run back; what comes of it is one line.
+async fn taken_back(host: &Host, run: &str) -> String {
+    match host.rollback(run, "Li").await {
+        Ok(Rollback { ending, undone }) => {
+            format!("reply {}", json!({ "ending": ending.word(), "left": undone.left }))
+        }
         Err(refusal) => format!("refused {}", refusal.to_json()),
     }
 }

@@ -9,13 +9,13 @@ use std::time::Duration;
 use airlock::model::attachment::Attachment;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
-use airlock::model::effect::Effect;
+use airlock::model::effect::{Answered, Effect};
 use airlock::model::id::{Digest, ProcessId, RunId};
 use airlock::model::run::{Lease, Record, Summary};
 use airlock::model::state::Standing;
 use airlock::store::{
-    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Room, SqliteStore,
-    StoreFailure, Take,
+    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, RollbackEnd, Room,
+    SqliteStore, StoreFailure, Take,
 };
 use tokio::sync::Notify;
 
@@ -231,6 +231,10 @@ impl Journal for Halting {
         self.pass(Commit::Decide, |store| store.decide(decided))
     }
 
+    fn roll_back(&self, lease: Lease, end: RollbackEnd) -> Pending<bool> {
+        self.pass(Commit::RollBack, |store| store.roll_back(lease, end))
+    }
+
     fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
         self.pass(Commit::Sweep, |store| store.sweep(at, payloads, most))
     }
@@ -268,6 +272,10 @@ impl Ledger for Halting {
 
     fn changes(&self, run: RunId) -> Result<Vec<Recorded>, StoreFailure> {
         self.store.changes(run)
+    }
+
+    fn answers(&self, run: RunId) -> Result<Vec<(u32, u32, Answered)>, StoreFailure> {
+        self.store.answers(run)
     }
 
     fn contents(&self, run: RunId) -> Result<u64, StoreFailure> {

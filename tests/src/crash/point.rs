@@ -22,13 +22,15 @@ pub enum Commit {
     Settle,
     /// `Journal::decide`.
     Decide,
+    /// `Journal::roll_back`.
+    RollBack,
     /// `Journal::sweep`.
     Sweep,
 }
 
 impl Commit {
     /// Every write that there is.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Reserve,
         Self::Record,
         Self::Take,
@@ -37,6 +39,7 @@ impl Commit {
         Self::Save,
         Self::Settle,
         Self::Decide,
+        Self::RollBack,
         Self::Sweep,
     ];
 
@@ -50,6 +53,7 @@ impl Commit {
             Self::Save => "save",
             Self::Settle => "settle",
             Self::Decide => "decide",
+            Self::RollBack => "roll_back",
             Self::Sweep => "sweep",
         }
     }

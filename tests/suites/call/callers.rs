@@ -49,9 +49,9 @@ async fn each_caller_sees_the_tools_of_its_patterns_and_its_risk() {
         lines.push(format!("{caller}: {names:?}"));
     }
     assert_snapshot!(lines.join("\n"), @r#"
-    local: ["desk.create_ticket", "desk.find_order", "desk.send_mail", "echo.echo", "echo.echo_write"]
+    local: ["desk.assign_ticket", "desk.cancel_ticket", "desk.create_ticket", "desk.find_order", "desk.send_mail", "echo.echo", "echo.echo_write"]
     nobody: ["desk.find_order", "echo.echo"]
-    clerk: ["desk.create_ticket", "desk.find_order", "echo.echo", "echo.echo_write"]
+    clerk: ["desk.assign_ticket", "desk.create_ticket", "desk.find_order", "echo.echo", "echo.echo_write"]
     reader: ["desk.find_order", "echo.echo"]
     mailer: ["desk.send_mail", "echo.echo", "echo.echo_write"]
     blind: []
@@ -103,7 +103,7 @@ async fn the_closest_names_are_those_that_the_caller_may_see() {
         ));
     }
     assert_snapshot!(told.join("\n"), @r#"
-    local: there is no such tool: desk.create_tickets; did you mean desk.create_ticket? ["desk.create_ticket"]
+    local: there is no such tool: desk.create_tickets; did you mean desk.create_ticket or desk.cancel_ticket? ["desk.create_ticket","desk.cancel_ticket"]
     reader: there is no such tool: desk.create_tickets []
     reader: there is no such tool: desk.create_ticket []
     local: there is no such tool: desk__find_order; did you mean desk.find_order? ["desk.find_order"]
@@ -233,7 +233,7 @@ async fn what_is_hard_to_put_right_needs_a_person_unless_the_operator_says_other
     assert_eq!(scene.mails(), 0);
     let shown = host.tools(&CallerName("local".to_owned()), None).unwrap();
     let asks: Vec<_> = shown.iter().filter(|tool| tool.confirm).map(|tool| tool.name.tool.as_str()).collect();
-    assert_eq!(asks, ["send_mail"]);
+    assert_eq!(asks, ["cancel_ticket", "send_mail"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

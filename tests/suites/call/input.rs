@@ -258,3 +258,23 @@ async fn ten_faults_are_told_and_no_more() {
     let refused = host.call(request("courier.sequence", &json!({ "jobs": jobs }))).await;
     assert_eq!(body(&refused)["details"]["faults"].as_array().unwrap().len(), 10);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_fields_that_nobody_knows_than_can_be_named_are_refused_at_once() {
+    let world = World::new().with_plugins(&[guests::ECHO]);
+    let host = world.open().await;
+    let with = |fields: usize| {
+        let fields: String = (0..fields).map(|field| format!(r#","x{field}":1"#)).collect();
+        format!(r#"{{"text":"a"{fields}}}"#)
+    };
+    let many = host.call(raw("echo.echo", &with(1000))).await;
+    assert!(many.ok() && many.meta.dropped.len() == 1000, "{}", shown(&many));
+    let long = format!(r#"{{"text":"a","{}":1}}"#, "x".repeat(20_000));
+    for input in [with(80_000), long] {
+        let told = faults(&host, "echo.echo", &input).await;
+        let (_, told) = told.split_once('\n').unwrap();
+        let wanted =
+            "has too many fields, or too long ones, that its schema does not know; give the known ones alone";
+        assert_eq!(told.trim(), wanted);
+    }
+}

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlock::host::{Host, Seams};
-use airlock::model::id::Digest;
+use airlock::model::id::{CallerName, Digest};
 use airlock::model::reply::Reply;
 use airlock::model::run::Record;
 use airlock_tests::backend::{Fault, Moment};
-use airlock_tests::world::{SetClock, code, keyed, request};
+use airlock_tests::world::{SetClock, body, code, keyed, request};
 
 use super::{NOON, Scene, assert_stored, record, text};
 
@@ -43,6 +43,9 @@ async fn a_host_that_opens_removes_what_was_said_a_month_ago_and_keeps_what_was_
     assert_eq!(removed.result, Some(Digest::of(text(&first).as_bytes())));
     assert_eq!((record.effects.len(), record.attempts.len(), record.events.len()), (1, 1, 2));
     emptied(&later, &read).await;
+    let (caller, run) = (CallerName("local".to_owned()), first.meta.run.unwrap().to_string());
+    let told = body(&later.result(&caller, None, &run, None).await);
+    assert_eq!(told["message"], format!("the result of the run is no longer kept: {run}"), "{told}");
     // The key's own time was over before, so that nothing was to be given from there.
     assert!(later.call(keyed("courier.post_once", &mail, "k")).await.ok());
     assert_eq!(scene.mails(), 2);

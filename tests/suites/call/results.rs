@@ -249,7 +249,9 @@ async fn output_that_is_not_what_the_tool_declares_never_leaves() {
 async fn errors_that_break_the_contract_never_leave() {
     let host = twoface().await;
     let error = |more: Value| json!({ "error": with(json!({ "kind": "rejected", "code": "NO", "message": "SECRET" }), more) });
+    let mut logs = Vec::new();
     for bad in [
+        json!({ "code": "OUTCOME_UNKNOWN" }),
         json!({ "code": "" }),
         json!({ "code": "no" }),
         json!({ "code": "SECRET CODE" }),
@@ -257,10 +259,20 @@ async fn errors_that_break_the_contract_never_leave() {
         json!({ "code": "X".repeat(65) }),
         json!({ "details": "SECRET {" }),
     ] {
-        let (code, text, _) = said(&host, error(bad.clone())).await;
+        let (code, text, log) = said(&host, error(bad.clone())).await;
         assert_eq!(code, "INVALID_OUTPUT", "{bad}");
         assert!(!text.contains("SECRET"), "{text}");
+        logs.push(log.replace(&"X".repeat(65), "65 × X").trim_end().to_owned());
     }
+    assert_snapshot!(logs.join("\n"), @r#"
+    host: the code of an error is one of the host's own: OUTCOME_UNKNOWN
+    host: the code of an error is not in capitals:
+    host: the code of an error is not in capitals: no
+    host: the code of an error is not in capitals: SECRET CODE
+    host: the code of an error is not in capitals: \u{dc}
+    host: the code of an error is not in capitals: 65 × X
+    host: the details of an error are no JSON: expected value at line 1 column 1
+    "#);
     let good = json!({ "user_message": "sorry", "details": "{\"a\":1}", "retry_after_ms": 5 });
     let (_, text, _) = said(&host, error(good)).await;
     assert_snapshot!(text, @r#"{"code":"NO","kind":"rejected","message":"SECRET","retryable":false,"action":"tell_user","retry_after_ms":5,"user_message":"sorry","details":{"a":1}}"#);

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use airlock::host::Host;
 use airlock::model::id::ProcessId;
-use airlock::model::state::Event;
+use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
 use airlock::store::{Journal as _, Ledger as _, SqliteStore, Take};
 use airlock_tests::backend::{Fault, Moment};
@@ -28,7 +29,8 @@ async fn a_hundred_requests_in_four_processes_are_one_execution_with_one_result(
         let input = if place == "POST /mails" { scene.mail("a") } else { scene.ticket("a") };
         let config = scene.world.write_config();
         let call = Call { tool: tool.to_owned(), input, key: "one-key".to_owned() };
-        let task = Task { config, environment: scene.world.environment().clone(), calls: vec![call; 25] };
+        let environment = scene.world.environment().clone();
+        let task = Task { config, environment, compiler: None, calls: vec![call; 25] };
         let told = Crowd::gather(Path::new(PROGRAM), &vec![task; 4]).go();
 
         assert_eq!(told.iter().map(Vec::len).collect::<Vec<_>>(), [25, 25, 25, 25]);
@@ -266,6 +268,23 @@ async fn those_who_wait_for_a_key_hold_no_place() {
     }
 }
 
+/// Takes the one run from the process that drives it, and holds it.
+async fn taken(scene: &Scene, host: &Host) -> SqliteStore {
+    let thief = SqliteStore::open(&scene.world.state(), ProcessId([9; 16]), Durability::Full).unwrap();
+    let lease = thief.run(host.runs(None, 1).unwrap()[0].run).unwrap().unwrap().lease;
+    let take = Take {
+        lease,
+        event: Event::Adopted,
+        state: RunState::Running,
+        by: None,
+        owner: thief.process(),
+        at: NOON,
+        attempt: None,
+    };
+    assert!(thief.take(take).await.unwrap().is_some());
+    thief
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_run_was_taken_from_it_is_not_made_again() {
     let scene = Scene::courier("").await;
@@ -273,11 +292,25 @@ async fn a_call_whose_run_was_taken_from_it_is_not_made_again() {
     let release = hold(&scene.backend, "/mails", Moment::BeforeWork, 1);
     let call = spawn(&host, request("courier.post_once", &scene.mail("a")));
     scene.backend.wait_until(|counts| counts.of("POST /mails").requests == 1);
-    let thief = SqliteStore::open(&scene.world.state(), ProcessId([9; 16]), Durability::Full).unwrap();
-    let lease = thief.run(host.runs(None, 1).unwrap()[0].run).unwrap().unwrap().lease;
-    let take = Take { lease, event: Event::Adopted, owner: thief.process(), at: NOON, attempt: None };
-    assert!(thief.take(take).await.unwrap().is_some());
+    let _thief = taken(&scene, &host).await;
     drop(release);
     assert_eq!(code(&call.await.unwrap()), "OUTCOME_UNKNOWN");
     assert_eq!((scene.mails(), host.runs(None, 9).unwrap().len()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_lost_the_run_is_not_given_what_an_earlier_attempt_came_to() {
+    let scene = Scene::courier("").await;
+    let host = scene.open().await;
+    let mail = || keyed("courier.post_once", &scene.mail("a"), "k");
+    scene.backend.fault("/mails", Fault::status(Moment::BeforeWork, 503), 1);
+    assert_eq!(code(&host.call(mail()).await), "BACKEND_FAILED");
+    let release = hold(&scene.backend, "/mails", Moment::BeforeWork, 1);
+    let call = spawn(&host, mail());
+    scene.backend.wait_until(|counts| counts.of("POST /mails").requests == 2);
+    let _thief = taken(&scene, &host).await;
+    drop(release);
+    let reply = call.await.unwrap();
+    assert_eq!((code(&reply).as_str(), reply.meta.replayed), ("OUTCOME_UNKNOWN", false));
+    assert_eq!(scene.mails(), 1);
 }

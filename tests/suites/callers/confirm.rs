@@ -41,21 +41,21 @@ async fn ends(lines: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_word_for_a_caller_goes_before_the_word_for_a_tool_and_that_before_the_risk() {
     assert_snapshot!(ends("").await, @"
-    local: ok, NEEDS_PERSON; asks for [send_mail]
-    plain: ok, NEEDS_PERSON; asks for [send_mail]
-    trusted: ok, ok; asks for []
-    watched: NEEDS_PERSON, NEEDS_PERSON; asks for [find_order send_mail]
+    local: ok, NEEDS_PERSON; asks for [cancel_ticket send_mail]
+    plain: ok, NEEDS_PERSON; asks for [cancel_ticket send_mail]
+    trusted: ok, ok; asks for [cancel_ticket]
+    watched: NEEDS_PERSON, NEEDS_PERSON; asks for [cancel_ticket find_order send_mail]
     ");
     assert_snapshot!(ends("[tools.\"desk.send_mail\"]\nconfirm = \"none\"\n").await, @"
-    local: ok, ok; asks for []
-    plain: ok, ok; asks for []
-    trusted: ok, ok; asks for []
-    watched: NEEDS_PERSON, NEEDS_PERSON; asks for [find_order send_mail]
+    local: ok, ok; asks for [cancel_ticket]
+    plain: ok, ok; asks for [cancel_ticket]
+    trusted: ok, ok; asks for [cancel_ticket]
+    watched: NEEDS_PERSON, NEEDS_PERSON; asks for [cancel_ticket find_order send_mail]
     ");
     assert_snapshot!(ends("[tools.\"desk.find_order\"]\nconfirm = \"person\"\n").await, @"
-    local: NEEDS_PERSON, NEEDS_PERSON; asks for [find_order send_mail]
-    plain: NEEDS_PERSON, NEEDS_PERSON; asks for [find_order send_mail]
-    trusted: NEEDS_PERSON, ok; asks for [find_order]
-    watched: NEEDS_PERSON, NEEDS_PERSON; asks for [find_order send_mail]
+    local: NEEDS_PERSON, NEEDS_PERSON; asks for [cancel_ticket find_order send_mail]
+    plain: NEEDS_PERSON, NEEDS_PERSON; asks for [cancel_ticket find_order send_mail]
+    trusted: NEEDS_PERSON, ok; asks for [cancel_ticket find_order]
+    watched: NEEDS_PERSON, NEEDS_PERSON; asks for [cancel_ticket find_order send_mail]
     ");
 }

@@ -56,17 +56,17 @@ async fn a_scene_leaves_what_it_names_of_what_the_caller_sees() {
         }
     }
     assert_snapshot!(lines.join("\n"), @"
-    local  -          desk.create_ticket desk.find_order desk.send_mail echo.echo echo.echo_write
+    local  -          desk.assign_ticket desk.cancel_ticket desk.create_ticket desk.find_order desk.send_mail echo.echo echo.echo_write
     local  orders     desk.find_order
     local  refund     desk.create_ticket desk.find_order desk.send_mail
     local  talk       echo.echo echo.echo_write
-    local  everything desk.create_ticket desk.find_order desk.send_mail echo.echo echo.echo_write
+    local  everything desk.assign_ticket desk.cancel_ticket desk.create_ticket desk.find_order desk.send_mail echo.echo echo.echo_write
     local  nothing    none
-    free   -          desk.create_ticket desk.find_order echo.echo echo.echo_write
+    free   -          desk.assign_ticket desk.create_ticket desk.find_order echo.echo echo.echo_write
     free   orders     desk.find_order
     free   refund     desk.create_ticket desk.find_order
     free   talk       echo.echo echo.echo_write
-    free   everything desk.create_ticket desk.find_order echo.echo echo.echo_write
+    free   everything desk.assign_ticket desk.create_ticket desk.find_order echo.echo echo.echo_write
     free   nothing    none
     bound  -          desk.find_order echo.echo echo.echo_write
     bound  orders     desk.find_order

@@ -10,11 +10,30 @@ use insta::assert_snapshot;
 
 use super::{Place, Ran};
 
-fn root() -> PathBuf {
+pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// A command with the toolchain that builds these tests, which asks nobody for crates.
+/// Gives a command the toolchain that builds these tests, which asks nobody for crates.
+pub(super) fn toolchain<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
+    let cargo =
+        option_env!("CARGO_HOME").map_or_else(|| PathBuf::from(env!("HOME")).join(".cargo"), PathBuf::from);
+    let path = format!("{}:/usr/bin:/bin", Path::new(env!("CARGO")).parent().unwrap().display());
+    command
+        .env("PATH", path)
+        .env("HOME", home)
+        .env("CARGO_HOME", cargo)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("CARGO_TARGET_DIR", root().join("target/authors"))
+}
+
+/// The turn to build: those that build do so into one folder, and each may be a process of its own.
+pub(super) fn turn() -> File {
+    let turn = File::create(root().join("target/authors.lock")).unwrap();
+    turn.lock().unwrap();
+    turn
+}
+
 fn with_toolchain(place: &Place, program: &str, arguments: &[&str]) -> Command {
     let mut command = place.command(arguments);
     if program != "airlock" {
@@ -22,15 +41,7 @@ fn with_toolchain(place: &Place, program: &str, arguments: &[&str]) -> Command {
         other.args(arguments).env_clear();
         command = other;
     }
-    let home =
-        option_env!("CARGO_HOME").map_or_else(|| PathBuf::from(env!("HOME")).join(".cargo"), PathBuf::from);
-    let path = format!("{}:/usr/bin:/bin", Path::new(env!("CARGO")).parent().unwrap().display());
-    command
-        .env("PATH", path)
-        .env("HOME", place.path())
-        .env("CARGO_HOME", home)
-        .env("CARGO_NET_OFFLINE", "true")
-        .env("CARGO_TARGET_DIR", root().join("target/authors"));
+    toolchain(&mut command, place.path());
     command
 }
 
@@ -38,11 +49,9 @@ fn airlock(place: &Place, arguments: &[&str]) -> Ran {
     place.ran(&mut with_toolchain(place, "airlock", arguments))
 }
 
-/// A place with a fresh plugin, whose dependencies are those of these tests, and the turn to build it: those that
-/// build do so into one folder, and each may be a process of its own.
+/// A place with a fresh plugin, whose dependencies are those of these tests, and the turn to build it.
 fn begun() -> (Place, File) {
-    let turn = File::create(root().join("target/authors.lock")).unwrap();
-    turn.lock().unwrap();
+    let turn = turn();
     let place = Place::with_config("");
     let ran = place.airlock(&["new", "greeter"]);
     assert_eq!(ran.exit, Some(0), "{ran}");

@@ -5,7 +5,7 @@ use std::fs;
 use airlock_tests::guests;
 use insta::assert_snapshot;
 
-use super::{MAIL, Place, TICKET};
+use super::{MAIL, Place, Ran, TICKET};
 
 const BOT: &str = r#"
 [callers.support-bot]
@@ -79,12 +79,12 @@ fn a_scene_narrows_what_is_listed_and_what_is_called() {
     error[UNKNOWN_TOOL]: there is no such tool: desk.create_ticket
     hint: `airlock tools` lists the tools
     ");
-    assert_snapshot!(place.airlock(&["call", "desk.create_ticket", TICKET, "--scene", "orders"]), @"
+    assert_snapshot!(place.airlock(&["call", "desk.create_ticket", TICKET, "--scene", "orders"]), @r"
     exit 1
     -- out
     -- err
     error[UNKNOWN_TOOL]: there is no such tool: desk.create_ticket
-    hint: `airlock tools` lists the tools
+    hint: `airlock tools --scene orders` lists the tools
     ");
     assert_eq!(desk.counts().connections, 0);
 }
@@ -229,7 +229,7 @@ fn a_configuration_that_names_what_no_plugin_has_starts_nothing() {
     29 | tools = ["*", "desk.refund"]
        |               ^^^^^^^^^^^^^ the name of a tool
        |
-       = help: the tools of desk are desk.create_ticket, desk.find_order, desk.send_mail
+       = help: the tools of desk are desk.assign_ticket, desk.cancel_ticket, desk.create_ticket, desk.find_order, desk.send_mail
 
     error: there is no tool `desk.create_tickets`
       --> airlock.toml:31:8
@@ -245,7 +245,7 @@ fn a_configuration_that_names_what_no_plugin_has_starts_nothing() {
     35 | names = { "desk.close" = "close" }
        |           ^^^^^^^^^^^^ the name of a tool
        |
-       = help: the tools of desk are desk.create_ticket, desk.find_order, desk.send_mail
+       = help: the tools of desk are desk.assign_ticket, desk.cancel_ticket, desk.create_ticket, desk.find_order, desk.send_mail
 
     error: the plugin desk declares no requests to https://elsewhere.example.com
       --> airlock.toml:38:10
@@ -271,10 +271,92 @@ fn a_configuration_that_names_what_no_plugin_has_starts_nothing() {
     assert_eq!((call.exit, document["error"]["code"].as_str()), (Some(2), Some("INVALID_CONFIGURATION")));
     // Whoever looks is told as well, and sees what there is.
     let tools = place.airlock(&["tools"]);
-    assert_eq!((tools.exit, tools.out.lines().count()), (Some(0), 4));
+    assert!(tools.exit == Some(2) && tools.out.contains("desk.find_order"), "{tools}");
     assert_eq!(tools.err, ran.err);
-    let tools = place.airlock(&["tools", "--json"]).document();
-    assert_eq!(tools["data"]["missing"].as_array().unwrap(), faults);
+    let one = place.airlock(&["tools", "desk.find_order"]);
+    assert_eq!((one.exit, one.err), (Some(2), tools.err));
+    assert!(one.out.starts_with("desk.find_order: Find an order\n"), "{}", one.out);
+    let tools = place.airlock(&["tools", "--json"]);
+    let error = &tools.document()["error"];
+    assert_eq!((tools.exit, error["code"].as_str()), (Some(2), Some("INVALID_CONFIGURATION")));
+    assert_eq!(error["details"]["faults"].as_array().unwrap(), faults);
+    let shown = error["details"]["shown"]["tools"].as_array().unwrap();
+    assert!(shown.iter().any(|tool| tool["name"] == "desk.find_order"), "{error}");
+    // And so is whoever has everything looked at, before anything is called and after it.
+    let told = |ran: &Ran| ran.out.lines().filter(|line| line.starts_with("fault  configuration")).count();
+    let doctor = place.airlock(&["doctor"]);
+    assert_eq!((doctor.exit, told(&doctor)), (Some(2), 12), "{doctor}");
+    fs::remove_file(place.path().join("airlock.lock")).unwrap();
+    let doctor = place.airlock(&["doctor"]);
+    assert_eq!((doctor.exit, told(&doctor)), (Some(2), 12), "{doctor}");
+}
+
+#[test]
+fn faults_of_the_file_and_names_that_no_plugin_has_are_told_in_one_go() {
+    let faulty = "[limits]\natempt = \"5s\"\n[plugin.mail]\n[tools.\"desk.send_mial\"]\nconfirm = \"none\"\n";
+    let (place, desk) = Place::with_desk("");
+    let file = place.path().join("airlock.toml");
+    let whole = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{whole}{faulty}")).unwrap();
+    let unseen = place.airlock(&["call", "desk.find_order", "{}"]);
+    assert_eq!(unseen.exit, Some(2));
+    assert!(unseen.err.contains("unknown setting `limits.atempt`"), "{unseen}");
+    assert!(!unseen.err.contains("mail"), "nobody knows yet what the plugins have: {unseen}");
+    // Once it was seen and accepted, it is known without being loaded.
+    fs::write(&file, &whole).unwrap();
+    assert_eq!(place.airlock(&["tools"]).exit, Some(0));
+    fs::remove_dir_all(place.path().join(".airlock")).unwrap();
+    fs::write(&file, format!("{whole}{faulty}")).unwrap();
+    let ran = place.airlock(&["call", "desk.find_order", "{}"]);
+    assert_snapshot!(ran, @r#"
+    exit 2
+    -- out
+    -- err
+    error: unknown setting `limits.atempt`
+      --> airlock.toml:15:1
+       |
+    15 | atempt = "5s"
+       | ^^^^^^ not a setting of `limits`
+       |
+       = help: did you mean `attempt`?
+
+    error: there is no plugin `mail`
+      --> airlock.toml:16:9
+       |
+    16 | [plugin.mail]
+       |         ^^^^ the name of a plugin in plugins
+       |
+       = help: put its .wasm file into plugins; the plugins there are desk
+
+    error: there is no tool `desk.send_mial`
+      --> airlock.toml:17:8
+       |
+    17 | [tools."desk.send_mial"]
+       |        ^^^^^^^^^^^^^^^^ the name of a tool
+       |
+       = help: did you mean `desk.send_mail`?
+
+    airlock.toml has 3 faults
+    "#);
+    for arguments in [&["tools"][..], &["mcp"], &["trust"]] {
+        assert_eq!(place.airlock(arguments).to_string(), ran.to_string());
+    }
+    let doctor = place.airlock(&["doctor"]);
+    let told = doctor.out.lines().filter(|line| line.starts_with("fault  configuration")).count();
+    assert_eq!((doctor.exit, told), (Some(2), 3), "{doctor}");
+    assert!(!place.path().join(".airlock").exists(), "nothing was begun");
+    assert_eq!(desk.counts().connections, 0);
+}
+
+#[test]
+fn a_value_that_cannot_be_read_is_told_once_and_not_as_a_grant_for_nothing_too() {
+    let (place, _desk) = Place::with_desk("");
+    assert_eq!(place.airlock(&["tools"]).exit, Some(0));
+    let file = place.path().join("airlock.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace(&format!("desk_url = \"{}\"", place.desk), "desk_url = 5")).unwrap();
+    let ran = place.airlock(&["call", "desk.find_order", "{}"]);
+    assert_eq!((ran.exit, ran.err.matches("error: ").count()), (Some(2), 1), "{ran}");
 }
 
 #[test]

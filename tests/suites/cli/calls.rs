@@ -19,27 +19,31 @@ max_risk = "L3"
 #[test]
 fn tools_are_listed_with_what_they_risk_and_who_is_asked() {
     let (place, _desk) = Place::with_desk(READER);
-    assert_snapshot!(place.airlock(&["tools"]), @r#"
+    assert_snapshot!(place.airlock(&["tools"]), @"
     exit 0
     -- out
-    TOOL                RISK  REPEAT  ASKS      TITLE
-    desk.create_ticket  L3    keyed   nobody    Open a ticket
-    desk.find_order     L2    reads   nobody    Find an order
-    desk.send_mail      L4    once    a person  Send a mail
+    TOOL                RISK  REPEAT      ASKS      TITLE
+    desk.assign_ticket  L3    idempotent  nobody    Assign a ticket
+    desk.cancel_ticket  L4    idempotent  a person  Cancel a ticket
+    desk.create_ticket  L3    keyed       nobody    Open a ticket
+    desk.find_order     L2    reads       nobody    Find an order
+    desk.send_mail      L4    once        a person  Send a mail
     -- err
-    "#);
-    assert_snapshot!(place.airlock(&["tools", "--as", "reader"]), @r#"
+    ");
+    assert_snapshot!(place.airlock(&["tools", "--as", "reader"]), @"
     exit 0
     -- out
-    TOOL                RISK  REPEAT  ASKS    TITLE
-    desk.create_ticket  L3    keyed   nobody  Open a ticket
-    desk.find_order     L2    reads   nobody  Find an order
+    TOOL                RISK  REPEAT      ASKS    TITLE
+    desk.assign_ticket  L3    idempotent  nobody  Assign a ticket
+    desk.create_ticket  L3    keyed       nobody  Open a ticket
+    desk.find_order     L2    reads       nobody  Find an order
     -- err
-    "#);
+    ");
     let document = place.airlock(&["tools", "--json"]).document();
     let names =
         document["data"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
-    assert_eq!(names.collect::<Vec<_>>(), ["desk.create_ticket", "desk.find_order", "desk.send_mail"]);
+    let all = ["assign_ticket", "cancel_ticket", "create_ticket", "find_order", "send_mail"];
+    assert_eq!(names.collect::<Vec<_>>(), all.map(|name| format!("desk.{name}")));
 }
 
 #[test]
@@ -222,6 +226,84 @@ fn every_fault_of_the_input_is_told_in_words() {
 }
 
 #[test]
+fn input_that_is_no_json_is_shown_with_the_place_where_it_stops_being_it() {
+    let place = Place::with_config("");
+    place.with_plugin(guests::ECHO);
+    assert_snapshot!(place.airlock(&["call", "echo.echo", "{text: \"x\"}"]), @r#"
+    exit 1
+    -- out
+    -- err
+    error[INVALID_INPUT]: the input of echo.echo cannot be used
+      - the input is no JSON: key must be a string at line 1 column 2
+        {text: "x"}
+         ^
+    hint: `airlock tools echo.echo` shows the schema
+    "#);
+    let ran = place.airlock_reading(&["call", "echo.echo"], "{\n  \"text\": 'x'\n}\n");
+    assert!(ran.err.contains("\n      \"text\": 'x'\n              ^\nhint: "), "{ran}");
+    let ran = place.airlock(&["call", "echo.echo", "{text: \"x\"}", "--json"]);
+    assert_eq!((ran.exit, ran.err.as_str()), (Some(1), ""));
+    let ran = place.airlock(&["call", "echo.echo", r#"{"text": 7}"#]);
+    assert!(!ran.err.contains('^'), "{ran}");
+}
+
+#[test]
+fn a_tool_that_is_named_without_its_plugin_is_told_with_it_where_the_caller_may_see_it() {
+    let (place, _desk) = Place::with_desk(READER);
+    let told = |arguments: &[&str]| {
+        let ran = place.airlock(arguments);
+        assert_eq!(ran.exit, Some(1), "{ran}");
+        ran.err
+    };
+    assert_snapshot!(told(&["call", "create_tickt"]), @r"
+    error[UNKNOWN_TOOL]: there is no such tool: create_tickt; did you mean desk.create_ticket?
+    hint: `airlock tools` lists the tools
+    ");
+    assert_snapshot!(told(&["tools", "find_order"]), @r"
+    error[UNKNOWN_TOOL]: there is no such tool: find_order; did you mean desk.find_order?
+    hint: `airlock tools` lists the tools
+    ");
+    assert_snapshot!(told(&["call", "send_mail", "--as", "reader"]), @r"
+    error[UNKNOWN_TOOL]: there is no such tool: send_mail
+    hint: `airlock tools --as reader` lists the tools
+    ");
+}
+
+#[test]
+fn a_value_that_is_missing_leads_to_the_lines_that_set_it() {
+    let place = Place::with_config(
+        "[plugin.desk]\nsecrets = [\"desk_token\"]\n[secrets]\ndesk_token = { env = \"DESK_TOKEN\" }\n",
+    );
+    place.with_plugin(guests::DESK);
+    let ran = place.airlock(&["call", "desk.find_order", r#"{"order_id":"A-1003"}"#]);
+    assert_snapshot!(ran, @r"
+    exit 1
+    -- out
+    -- err
+    error[NOT_CONFIGURED]: the configuration does not set desk_url
+    hint: `airlock tools desk.find_order` shows what it lacks, and the lines to write
+    ");
+    assert!(place.airlock(&["tools", "desk.find_order"]).out.contains("config = { desk_url = \"…\" }"));
+}
+
+#[test]
+fn a_backend_that_is_not_there_leads_to_the_log_that_says_why() {
+    let (place, desk) = Place::with_desk("");
+    drop(desk);
+    let ran = place.airlock(&["call", "desk.find_order", r#"{"order_id":"A-1003"}"#]);
+    assert_snapshot!(ran.told(), @r"
+    exit 1
+    -- out
+    -- err
+    error[BACKEND_UNREACHABLE]: the backend cannot be reached
+    hint: ask again later
+    hint: `airlock runs 0100000000000000000000RUN1` shows the log
+    ");
+    let shown = place.airlock(&["runs", &place.latest()]);
+    assert!(shown.out.contains("refused"), "{shown}");
+}
+
+#[test]
 fn several_candidates_are_told_one_by_one() {
     let (place, _desk) = Place::with_desk("");
     assert_snapshot!(place.airlock(&["call", "desk.find_order", r#"{"name":"Li"}"#]), @r#"
@@ -325,14 +407,15 @@ fn a_request_that_is_not_granted_stays_inside_and_the_run_says_what_would_allow_
     let (place, desk) = Place::with_desk("");
     let file = place.path().join("airlock.toml");
     let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("\"/tickets\", ", "")).unwrap();
-    assert_snapshot!(place.airlock(&["call", "desk.create_ticket", TICKET]).told(), @r#"
+    std::fs::write(&file, text.replace("\"/tickets\", \"/tickets/**\", ", "")).unwrap();
+    assert_snapshot!(place.airlock(&["call", "desk.create_ticket", TICKET]).told(), @r"
     exit 1
     -- out
     -- err
     error[REQUEST_REFUSED]: the operator has not granted this path for POST at this origin
     hint: `airlock runs 0100000000000000000000RUN1` shows the log
-    "#);
+    hint: `airlock explain REQUEST_REFUSED` says what to do
+    ");
     let shown = place.airlock(&["runs", &place.latest()]);
     let line = shown.out.lines().find(|line| line.contains("host: refused")).unwrap_or_default();
     assert_snapshot!(line, @r#"   | host: refused POST http://desk.test:12345/tickets: the operator has not granted this path for POST at this origin; [[plugin.desk.http]] origin = "http://desk.test:12345", methods = ["POST"], paths = ["/tickets"] would allow it"#);

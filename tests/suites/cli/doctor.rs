@@ -118,7 +118,7 @@ fn what_is_broken_is_told_with_what_mends_it_and_the_rest_is_looked_at() {
     fs::create_dir(place.path().join(".airlock")).unwrap();
     fs::set_permissions(place.path().join(".airlock"), Permissions::from_mode(0o755)).unwrap();
     assert_snapshot!(examined(&place), @r"
-    exit 1
+    exit 2
     -- out
     ok     toolchain     cargo 1.95.0
     ok     toolchain     the target wasm32-wasip2 is there
@@ -139,7 +139,10 @@ fn what_is_broken_is_told_with_what_mends_it_and_the_rest_is_looked_at() {
     ");
 
     let document = place.ran(&mut doctor(&place, &["doctor", "--json"])).document();
-    assert_eq!((&document["ok"], &document["error"]["code"]), (&false.into(), &"FAULTS_FOUND".into()));
+    assert_eq!(
+        (&document["ok"], &document["error"]["code"]),
+        (&false.into(), &"INVALID_CONFIGURATION".into())
+    );
     let found = document["error"]["details"]["found"].as_array().unwrap();
     let faults: Vec<&str> = found
         .iter()
@@ -152,7 +155,7 @@ fn what_is_broken_is_told_with_what_mends_it_and_the_rest_is_looked_at() {
 #[test]
 fn a_configuration_that_is_no_toml_leaves_nothing_to_look_at() {
     assert_snapshot!(examined(&Place::with_config("plugins = ")), @r"
-    exit 1
+    exit 2
     -- out
     ok     toolchain     cargo 1.95.0
     ok     toolchain     the target wasm32-wasip2 is there
@@ -169,7 +172,7 @@ fn a_configuration_that_is_no_toml_leaves_nothing_to_look_at() {
 #[test]
 fn without_a_configuration_it_says_how_to_have_one() {
     assert_snapshot!(examined(&Place::new()), @r"
-    exit 1
+    exit 2
     -- out
     ok     toolchain     cargo 1.95.0
     ok     toolchain     the target wasm32-wasip2 is there
@@ -190,7 +193,7 @@ fn what_others_can_change_is_told() {
         fs::set_permissions(place.path().join(path), Permissions::from_mode(mode)).unwrap();
     }
     assert_snapshot!(examined(&place), @r"
-    exit 0
+    exit 1
     -- out
     ok     toolchain     cargo 1.95.0
     ok     toolchain     the target wasm32-wasip2 is there
@@ -199,16 +202,15 @@ fn what_others_can_change_is_told() {
     ok     plugins       1 file in plugins
     warn   plugins       others can put plugins there: plugins
                          hint: `chmod go-w plugins`
-    ok     lock          every plugin is as airlock.lock has it
-    warn   lock          others can accept plugins: airlock.lock
-                         hint: `chmod go-w airlock.lock`
+    fault  lock          airlock.lock: it is not obeyed: others than its owner can write it; look at what it accepts, then `chmod go-w airlock.lock`
+                         hint: mend the file; without it, each plugin counts as seen for the first time
     ok     store         .airlock: version 1, not open at the moment, 1 GiB left on its disk
     warn   store         others could read it if they entered its folder: .airlock/airlock.db
                          hint: `chmod 600 .airlock/airlock.db`
     ok     cache         1 GiB of compiled code, of 1 GiB that may be kept
     ok     clock         it says NOW
     -- err
-    3 warnings
+    1 fault and 2 warnings
     ");
 }
 
@@ -217,7 +219,7 @@ fn a_plugin_that_is_not_the_one_that_was_accepted_is_told() {
     let place = used();
     fs::copy(guests::CURIOUS, place.path().join("plugins/echo.wasm")).unwrap();
     fs::create_dir(place.path().join("plugins/odd.wasm")).unwrap();
-    assert_snapshot!(examined(&place), @r"
+    assert_snapshot!(examined(&place), @r#"
     exit 0
     -- out
     ok     toolchain     cargo 1.95.0
@@ -227,13 +229,111 @@ fn a_plugin_that_is_not_the_one_that_was_accepted_is_told() {
     ok     plugins       2 files in plugins
     warn   plugins       plugins/odd.wasm: it is no regular file
                          hint: mend or remove it; the others work
+    warn   grants        curious.look lacks config home_url, secret token, http GET
+                         hint: write into airlock.toml:
+                           [plugin.curious]
+                           config = { home_url = "…" }
+                           secrets = ["token"]
+
+                           [[plugin.curious.http]]
+                           origin = "…"
+                           methods = ["GET"]
+
+                           [secrets]
+                           token = { env = "TOKEN" }
     warn   lock          plugins/echo.wasm is new, or changed since it was accepted
                          hint: `airlock trust` lists the plugins that wait for you, and what changed
     ok     store         .airlock: version 1, not open at the moment, 1 GiB left on its disk
     ok     cache         1 GiB of compiled code, of 1 GiB that may be kept
     ok     clock         it says NOW
     -- err
-    2 warnings
+    3 warnings
+    "#);
+}
+
+/// The lines of what was found about something, and what mends it.
+fn about(ran: &Ran, about: &str) -> String {
+    let (mut lines, mut within) = (Vec::new(), false);
+    for line in ran.out.lines() {
+        within = if line.starts_with(' ') || line.is_empty() { within } else { line.contains(about) };
+        lines.extend(within.then_some(line));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn what_plugins_are_not_granted_is_told_with_the_lines_that_grant_it() {
+    let place = Place::with_config("");
+    place.with_plugin(guests::CURIOUS);
+    // Before anything was accepted, and after it.
+    let first = examined(&place);
+    assert_eq!(first.exit, Some(0), "{first}");
+    assert_snapshot!(about(&first, "grants"), @r#"
+    warn   grants        curious.look lacks config home_url, secret token, http GET
+                         hint: write into airlock.toml:
+                           [plugin.curious]
+                           config = { home_url = "…" }
+                           secrets = ["token"]
+
+                           [[plugin.curious.http]]
+                           origin = "…"
+                           methods = ["GET"]
+
+                           [secrets]
+                           token = { env = "TOKEN" }
+    "#);
+    assert!(!place.path().join("airlock.lock").exists() && !place.path().join(".airlock").exists());
+    assert_eq!(place.airlock(&["tools"]).exit, Some(0));
+    assert_eq!(about(&examined(&place), "grants"), about(&first, "grants"));
+    // The lines are what is missing: once they are written, nothing is.
+    let lines = about(&first, "grants").lines().skip(2).collect::<Vec<_>>().join("\n");
+    let text = lines.replace("\"…\"", "\"https://home.example.com\"").replace("\"TOKEN\"", "\"DESK_TOKEN\"");
+    fs::write(place.path().join("airlock.toml"), text).unwrap();
+    assert_eq!(about(&examined(&place), "grants"), "");
+    assert_eq!(place.airlock(&["tools"]).exit, Some(0));
+}
+
+#[test]
+fn what_the_configuration_names_and_no_plugin_has_is_a_fault_as_it_is_for_a_call() {
+    let place = Place::with_config("[plugin.mail]\n[tools.\"echo.ecko\"]\nconfirm = \"none\"\n");
+    place.with_plugin(guests::ECHO);
+    let first = examined(&place);
+    assert_eq!(first.exit, Some(2), "{first}");
+    assert_snapshot!(about(&first, "configuration"), @r"
+    fault  configuration line 1: there is no plugin `mail`
+                         hint: put its .wasm file into plugins; the plugins there are echo
+    fault  configuration line 2: there is no tool `echo.ecko`
+                         hint: did you mean `echo.echo`?
+    ");
+    assert_eq!(place.airlock(&["call", "echo.echo"]).exit, Some(2));
+    assert_eq!(about(&examined(&place), "configuration"), about(&first, "configuration"));
+    let document = place.ran(&mut doctor(&place, &["doctor", "--json"])).document();
+    assert_eq!(document["error"]["code"], "INVALID_CONFIGURATION");
+}
+
+#[test]
+fn a_file_that_is_no_plugin_is_told_with_its_reason() {
+    let place = Place::with_config("[plugin.notes]\n");
+    place.with_plugin(guests::ECHO);
+    fs::write(place.path().join("plugins/notes.wasm"), "no component").unwrap();
+    let ran = examined(&place);
+    assert_eq!(ran.exit, Some(0), "its name may be that one's: {ran}");
+    assert_snapshot!(about(&ran, "plugins "), @r"
+    ok     plugins       2 files in plugins
+    warn   plugins       plugins/notes.wasm cannot be used: it is no WebAssembly: it does not begin as WebAssembly does
+                         hint: put a component there, or remove the file
+    ");
+}
+
+#[test]
+fn two_files_of_one_plugin_are_told() {
+    let place = used();
+    fs::copy(guests::ECHO, place.path().join("plugins/other.wasm")).unwrap();
+    let ran = examined(&place);
+    assert_snapshot!(about(&ran, "plugins "), @r"
+    ok     plugins       2 files in plugins
+    warn   plugins       2 files are a plugin `echo`, and none of them can be used
+                         hint: `airlock tools` says which files; remove those that are not meant
     ");
 }
 

@@ -108,7 +108,7 @@ nowhere = {}
       |
       = help: write it there, for your eyes alone: `install -m 600 /dev/stdin empty.txt`
 
-    error: the secret `folder` is missing: . is no file
+    error: the secret `folder` is missing: . cannot be read: it is no regular file
      --> airlock.toml:6:19
       |
     6 | folder = { file = "." }

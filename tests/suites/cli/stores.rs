@@ -25,7 +25,7 @@ fn a_database_of_a_later_version_is_left_as_it_is() {
     exit 3
     -- out
     -- err
-    error[STORE_UNAVAILABLE]: the database has version 99 and this program knows 6: .airlock/airlock.db
+    error[STORE_UNAVAILABLE]: the database has version 99 and this program knows 7: .airlock/airlock.db
     hint: run the version of airlock that wrote it, or a later one
     ");
     let document = place.airlock(&["call", "x.y", "--json"]).document();

@@ -10,13 +10,15 @@ use super::Place;
 #[test]
 fn tools_are_listed_with_what_they_risk() {
     let (place, _desk) = Place::with_desk("");
-    assert_snapshot!(place.airlock(&["tools"]), @r"
+    assert_snapshot!(place.airlock(&["tools"]), @"
     exit 0
     -- out
-    TOOL                RISK  REPEAT  ASKS      TITLE
-    desk.create_ticket  L3    keyed   nobody    Open a ticket
-    desk.find_order     L2    reads   nobody    Find an order
-    desk.send_mail      L4    once    a person  Send a mail
+    TOOL                RISK  REPEAT      ASKS      TITLE
+    desk.assign_ticket  L3    idempotent  nobody    Assign a ticket
+    desk.cancel_ticket  L4    idempotent  a person  Cancel a ticket
+    desk.create_ticket  L3    keyed       nobody    Open a ticket
+    desk.find_order     L2    reads       nobody    Find an order
+    desk.send_mail      L4    once        a person  Send a mail
     -- err
     ");
 }
@@ -35,7 +37,7 @@ fn a_tool_is_shown_with_what_it_declares_beside_what_it_is_granted() {
     plugin       desk 0.1.0
     risk         L3: writes what is easily put right
     repeat       keyed: the backend takes a key and does it once
-    cleanup      a person decides
+    cleanup      a rollback may put it right unattended
     asks         a person, before each call
     permissions  ticket:write
     time         20s an attempt, by [tools."desk.create_ticket"] timeout
@@ -44,6 +46,8 @@ fn a_tool_is_shown_with_what_it_declares_beside_what_it_is_granted() {
     config: desk_url                                                                    yes: http://desk.test:12345
     secret: desk_token, sent to the origin in config desk_url                           yes: desk_token
     http: POST the origin in config desk_url, /tickets (keyed, key in Idempotency-Key)  yes: http://desk.test:12345
+    http: GET the origin in config desk_url, /tickets /tickets/* (reads)                yes: http://desk.test:12345
+    http: POST the origin in config desk_url, /tickets/*/cancel (idempotent)            yes: http://desk.test:12345
 
     INPUT     TYPE                       REQUIRED  MEANING
     order_id  string                     yes       The number of the order that the ticket is about; letters, at least 1; letters, at most 64; such as A-1003
@@ -54,7 +58,7 @@ fn a_tool_is_shown_with_what_it_declares_beside_what_it_is_granted() {
     OUTPUT     TYPE    REQUIRED  MEANING
     ticket_id  string  yes
     url        string  yes       Where people read it
-    status     string  yes       `open`
+    status     string  yes       `open`, `cancelled`
     -- err
     "#);
 }
@@ -139,4 +143,27 @@ fn the_script_for_bash_is_one() {
     );
     let ran = Command::new("bash").args(["-c", &asked]).stdin(Stdio::null()).output().unwrap();
     assert_eq!(String::from_utf8(ran.stdout).unwrap().trim(), "doctor");
+}
+
+#[test]
+fn without_a_folder_of_plugins_nothing_is_called_and_the_line_that_mends_it_is_told() {
+    let place = Place::with_config("plugins = \"elsewhere\"\n");
+    let [call, mcp] = [["call", "echo.echo", "{}"].as_slice(), &["mcp"]].map(|args| place.airlock(args));
+    assert_snapshot!(call, @r"
+    exit 2
+    -- out
+    -- err
+    error: the folder of plugins cannot be read: elsewhere: No such file or directory (os error 2)
+     |
+     = help: make the folder, or name another with `plugins`
+    ");
+    assert_eq!((mcp.exit, mcp.err), (call.exit, call.err));
+    assert_snapshot!(place.airlock(&["tools"]), @r"
+    exit 2
+    -- out
+    -- err
+    error: the folder of plugins cannot be read: elsewhere: No such file or directory (os error 2)
+     |
+     = help: make the folder, or name another with `plugins`
+    ");
 }

@@ -68,9 +68,10 @@ fn help_of_a_command_names_what_it_takes() {
           --config <FILE>         The configuration; else ./airlock.toml, else the one in your
                                   configuration folder
           --key <KEY>             One key for one action: the same call with the same key is done once
+          --json                  Give one JSON document on standard output, also for errors
+          --preview               Say what the call would do, and do nothing
           --attach <FILE[:TYPE]>  A file that goes with the call, with its media type where the ending
                                   does not tell it: photo:image/png
-          --json                  Give one JSON document on standard output, also for errors
           --out <FOLDER>          The folder to save in what comes back beside the output
           --as <CALLER>           The caller to act as: one under [callers] of the configuration
                                   [default: local]
@@ -143,7 +144,7 @@ fn init_overwrites_nothing() {
     hint: `airlock init --config FILE` writes it elsewhere
     "#);
     assert_eq!(fs::read_to_string(place.path().join("airlock.toml")).unwrap(), "plugins = \"mine\"");
-    assert!(!place.path().join("plugins").exists());
+    assert!(!place.path().join("mine").exists());
 }
 
 #[test]
@@ -309,6 +310,7 @@ fn explain_knows_every_code() {
     FAULTS_FOUND           What was examined has faults. Nothing was changed.
     PERMISSION_DENIED      The caller, or the user that it asks for, lacks a permission that the tool asks for; the caller or its scene is not known; or the tool's plugin changed since it was accepted (`details.suspended` names it), and waits for its operator. Nothing was run.
     NEEDS_PERSON           The tool's risk, or a rule of the operator's, asks for a person's yes, and nobody can be asked here. Nothing was run.
+    ROLLED_BACK            A person has taken the call back: whatever it did is undone. Its key gives this from then on, and nothing is run.
     OVERLOADED             Every place is taken and the queue is full, or the sandboxes that run leave no memory for another. Nothing was run.
     STORE_UNAVAILABLE      The host cannot write down what it is about to do, so it does not do it. Nothing was run.
     INTERRUPTED            The process that ran the call ended before the call did, or its caller withdrew it; nothing was left behind.
@@ -322,6 +324,29 @@ fn explain_knows_every_code() {
     REQUEST_LIMIT          The tool sent more requests, or changed more files, than a call may.
     INTERNAL               The tool or the host failed inside. The caller gets no more than this; the text is in the log, under the trace id.
     INVALID_OUTPUT         The tool's output is no JSON object, or does not satisfy the schema that the tool declares for it.
+    NOT_CONFIGURED         The configuration does not set a value that the tool needs. Nothing more was done.
+    NOT_OFFERED            The tool has none of what it was asked for beside a call: a preview, a rollback, a fingerprint or a probe.
+    NO_TEXT                What the plugin keeps under a key is no text, and it asked for a text.
+    REQUEST_REFUSED        The host did not let a request leave: its origin, method, path or address is not declared, or not granted.
+    SECRET_REFUSED         A secret was not given to the tool: it is not declared, not granted, or is not to be used so.
+    FILE_REFUSED           The host did not touch a file: its folder is not lent, or only to be read, or the path leads out of it.
+    KEY_VALUE_REFUSED      The host did not read or keep a value of the plugin's own: no store is declared or granted, or what is there is as much as may be.
+    SAVE_REFUSED           The host did not save something for the next attempt: it is longer than 1 MiB, or the attempt saved a hundred times.
+    COST_REFUSED           The host did not enter a cost: the tool declares none, or less than this, or spends on too many things.
+    BACKEND_DENIED         The backend refuses the credentials that the tool sent (401 or 403).
+    NOT_FOUND              What was asked for is not there: the backend answered 404, or the tool knows of no such thing.
+    BACKEND_REJECTED       The backend refuses the request (another 4xx): nothing was done.
+    FILE_NOT_FOUND         There is no such file or folder in what is lent to the plugin.
+    FILE_EXISTS            There is something of that name already, and it was left as it is.
+    FILE_TOO_LARGE         That is more than may be read or written at once.
+    FILE_CHANGED           Somebody else has changed a file or a folder since the tool read it, or is changing it: nothing was done.
+    FILE_FAILED            The system did not do what was asked with a file, for the reason that the message gives.
+    BACKEND_THROTTLED      The backend asks to slow down (429): nothing was done.
+    BACKEND_UNREACHABLE    Nothing left the host: there is no address, no connection or no TLS towards the backend.
+    BACKEND_FAILED         The backend failed (408 or 5xx). Where the request only reads, or this status says that nothing was done, it is transient; else it may have been done.
+    ANSWER_BROKEN          The answer broke off or came too late. Where the request only reads it is transient; else it may have been done.
+    ANSWER_TOO_LARGE       The backend's answer is larger than a tool may be given.
+    UNEXPECTED_ANSWER      The backend answered with a status that the tool has no use for, such as a redirect.
     -- err
     ");
     let ran = place.airlock(&["explain", "--json"]);
@@ -342,13 +367,13 @@ fn explain_says_what_a_code_means_and_what_to_do() {
     What to do: Do not repeat it under a fresh key. Where `details.key` is given, the same key is safe. Else a person looks at the backend and then says `airlock decide RUN happened`, `did-not` or `again`.
     -- err
     "#);
-    assert_snapshot!(Place::new().airlock(&["explain", "OUTCOME_UNKOWN"]), @r#"
+    assert_snapshot!(Place::new().airlock(&["explain", "OUTCOME_UNKOWN"]), @r"
     exit 2
     -- out
     -- err
-    error[INVALID_USAGE]: the host has no code OUTCOME_UNKOWN
+    error[INVALID_USAGE]: there is no page for the code OUTCOME_UNKOWN
     hint: did you mean OUTCOME_UNKNOWN?
-    "#);
+    ");
 }
 
 #[test]

@@ -168,6 +168,10 @@ fn of_end(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Vec<S
             ("PARTLY_DONE", some(EffectState::Done) && !some(EffectState::Open))
         }
         RunState::Running | RunState::Failed => ("an end", trial.scenario.key == Key::Nobodys),
+        // Nobody takes anything back here.
+        RunState::Suspended(Reason::NotUndone) | RunState::RollingBack | RunState::RolledBack => {
+            ("an end", false)
+        }
     };
     let mut faults = Vec::new();
     if !stands {

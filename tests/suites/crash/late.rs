@@ -7,13 +7,13 @@ use std::time::Duration;
 use airlock::model::attachment::Attachment;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
-use airlock::model::effect::Effect;
+use airlock::model::effect::{Answered, Effect};
 use airlock::model::id::{Digest, ProcessId, RunId};
 use airlock::model::run::{Lease, Record, Summary};
 use airlock::model::state::Standing;
 use airlock::store::{
-    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, Room, Store,
-    StoreFailure, Take,
+    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, RollbackEnd, Room,
+    Store, StoreFailure, Take,
 };
 
 /// A store that reads the first run only once it is let.
@@ -86,6 +86,10 @@ impl Ledger for Late {
         self.inner.changes(run)
     }
 
+    fn answers(&self, run: RunId) -> Result<Vec<(u32, u32, Answered)>, StoreFailure> {
+        self.inner.answers(run)
+    }
+
     fn contents(&self, run: RunId) -> Result<u64, StoreFailure> {
         self.inner.contents(run)
     }
@@ -152,6 +156,10 @@ impl Journal for Late {
 
     fn decide(&self, decided: Decided) -> Pending<bool> {
         self.inner.decide(decided)
+    }
+
+    fn roll_back(&self, lease: Lease, end: RollbackEnd) -> Pending<bool> {
+        self.inner.roll_back(lease, end)
     }
 
     fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {

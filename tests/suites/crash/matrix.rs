@@ -99,8 +99,12 @@ pub(super) fn run(cases: &[Case]) -> Vec<Tried> {
 
 /// The points of a scenario that nobody disturbs, each write's second behind its first.
 pub(super) fn undisturbed(scenario: Scenario) -> Vec<Point> {
-    let passed = Trial::begin(scenario, Power::Stays).first(None).points;
-    let mut points = passed.clone();
+    in_order(&Trial::begin(scenario, Power::Stays).first(None).points)
+}
+
+/// Points in the order in which their writes were asked for, each write's second behind its first.
+pub(super) fn in_order(passed: &[Point]) -> Vec<Point> {
+    let mut points = passed.to_vec();
     points.sort_by_key(|point| {
         let asked = match *point {
             Point::After(commit, n) => Point::Before(commit, n),
@@ -177,7 +181,7 @@ fn begins_a_state(kill: Kill, twice: Twice) -> bool {
     }
 }
 
-fn sweeps(point: &Point) -> bool {
+pub(super) fn sweeps(point: &Point) -> bool {
     matches!(point, Point::Before(Commit::Sweep, _) | Point::After(Commit::Sweep, _))
 }
 

@@ -1,6 +1,7 @@
 //! What a call that came to nothing changed in folders is put back.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use airlock::model::effect::EffectState;
 use airlock_tests::backend::Backend;
@@ -134,4 +135,28 @@ async fn where_something_else_was_done_too_a_person_decides_about_the_folder() {
     assert_eq!(code(&reply), "PARTLY_DONE", "{}", body(&reply));
     assert_eq!(lent.tree("outbox")["plan.txt"], "sent");
     assert_eq!(body(&reply)["details"]["done"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_and_a_file_come_back_under_their_permissions() {
+    let lent = Lent::to_scribe("").await;
+    fs::create_dir(lent.path("outbox/shared")).unwrap();
+    let (modes, set) =
+        ([("empty", 0o700), ("shared", 0o2770), ("old.txt", 0o600)], |(path, mode): (&str, u32)| {
+            fs::set_permissions(lent.path("outbox").join(path), fs::Permissions::from_mode(mode)).unwrap();
+        });
+    modes.into_iter().for_each(set);
+    let steps = json!(modes.map(|(path, _)| json!({ "do": "remove", "path": path })));
+    let there = || {
+        modes.map(|(path, _)| {
+            let found = fs::metadata(lent.path("outbox").join(path)).unwrap();
+            (path, found.permissions().mode() & 0o7777)
+        })
+    };
+    let reply = lent.call("scribe.change", json!({ "steps": steps, "then": "rejected" })).await;
+    assert_eq!((code(&reply).as_str(), there()), ("TOLD_REJECTED", modes), "put back");
+    let reply = lent.call("scribe.change", json!({ "steps": steps })).await;
+    assert!(reply.ok() && !lent.path("outbox/shared").exists());
+    lent.host.rollback(&reply.meta.run.unwrap().to_string(), "ada").await.unwrap();
+    assert_eq!(there(), modes, "taken back");
 }

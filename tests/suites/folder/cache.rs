@@ -1,14 +1,20 @@
 //! Compiled code: made once, kept for all, and believed only under this host's own authentication code.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
 
 use airlock_tests::changeling::{self, put};
+use airlock_tests::crowd::{Call, Crowd, Task};
 use airlock_tests::skip::skip;
 use airlock_tests::world::World;
+use serde_json::{Value, json};
+
+use crate::files::pipe;
 
 use super::{Counting, faults, named, says, world_with};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_call-at-once");
 
 /// The files of the cache with this ending.
 fn kept(world: &World, ending: &str) -> Vec<PathBuf> {
@@ -44,6 +50,25 @@ async fn of_hosts_that_meet_one_plugin_at_once_one_compiles_it() {
         tokio::join!(compiler.open(&world), compiler.open(&world), compiler.open(&world));
     for host in [one, other, third] {
         assert_eq!(says(&host, "changeling").await, "first");
+    }
+    assert_eq!(compiler.calls(), 1);
+}
+
+#[test]
+fn of_processes_that_meet_one_plugin_at_once_one_compiles_it_and_all_call_it() {
+    let world = world_with(&changeling::nature());
+    let compiler = Counting::in_folder(world.folder());
+    let call = Call { tool: "changeling.turn".to_owned(), input: json!({}), key: "k".to_owned() };
+    let task = |number: usize| Task {
+        config: world.write_config(),
+        environment: world.environment().clone(),
+        compiler: Some(compiler.program.clone()),
+        calls: vec![Call { key: number.to_string(), ..call.clone() }],
+    };
+    let told = Crowd::gather(Path::new(PROGRAM), &[0, 1, 2].map(task)).go();
+    for replies in told {
+        let reply: Value = serde_json::from_str(&replies[0]).unwrap();
+        assert_eq!(reply["data"], json!({ "word": "first" }), "{reply}");
     }
     assert_eq!(compiler.calls(), 1);
 }
@@ -162,4 +187,23 @@ async fn without_a_compiler_the_reason_is_told_and_not_remembered() {
     }
     let host = world.open().await;
     assert_eq!(says(&host, "changeling").await, "first");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_stands_in_place_of_compiled_code_is_thrown_away_and_never_waited_for() {
+    let world = world_with(&changeling::nature());
+    let compiler = Counting::in_folder(world.folder());
+    drop(compiler.open(&world).await);
+    let mut compiled = 1;
+    for file in [kept(&world, "code").remove(0), kept(&world, "record").remove(0)] {
+        for stand_in in [pipe, |path: &Path| symlink("/dev/zero", path).unwrap()] {
+            fs::remove_file(&file).unwrap();
+            stand_in(&file);
+            let host = compiler.open(&world).await;
+            assert_eq!((says(&host, "changeling").await, host.faults()), ("first".to_owned(), vec![]));
+            compiled += 1;
+            assert_eq!(compiler.calls(), compiled, "{}", file.display());
+            assert!(fs::symlink_metadata(&file).unwrap().is_file(), "{}", file.display());
+        }
+    }
 }

@@ -1,6 +1,11 @@
 //! What comes, changes and goes while a host is open, and calls that keep what they began with.
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use airlock::host::Host;
@@ -86,6 +91,87 @@ async fn a_file_half_copied_is_a_fault_until_the_copy_ends() {
     put_bytes(&world.plugins(), "changeling.wasm", &whole);
     host.reload().await;
     assert_eq!((host.faults(), says(&host, "changeling").await), (vec![], "first".to_owned()));
+    // The same over a plugin that is there: what lies there by now is none.
+    let file = world.plugins().join("changeling.wasm");
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    host.reload().await;
+    assert_eq!((host.faults().len(), says(&host, "changeling").await), (1, "UNKNOWN_TOOL".to_owned()));
+    fs::write(&file, &whole).unwrap();
+    host.reload().await;
+    assert_eq!((host.faults(), says(&host, "changeling").await), (vec![], "first".to_owned()));
+}
+
+/// Writes the first byte of a file over and over, as it stands there, until this is dropped.
+struct Pen {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pen {
+    fn on(file: &Path) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (told, first) = (Arc::clone(&over), fs::read(file).unwrap()[0]);
+        let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+        let thread = thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                file.write_all_at(&[first], 0).unwrap();
+            }
+        });
+        Self { over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Pen {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// How often a file is read while it is written: what is written in between is seen by the system's clock alone, whose
+/// ticks are longer than most readings.
+const READINGS: usize = 100;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_written_while_it_is_read_is_no_plugin_yet() {
+    let world = World::new();
+    let host = world.open().await;
+    let half = changeling::component(&changeling::nature());
+    let file = put_bytes(&world.plugins(), "changeling.wasm", &half[..half.len() / 2]);
+    let pen = Pen::on(&file);
+    let told = async {
+        while !faults(&host, &world).contains("while it was read") {
+            host.reload().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.expect("it is seen that somebody writes");
+    drop(pen);
+    insta::assert_snapshot!(faults(&host, &world), @r"
+    WORLD/plugins/changeling.wasm
+      - it was written to while it was read
+      = wait until the copy has ended; better, copy it aside and rename it
+    ");
+    put(&world.plugins(), "changeling.wasm", &changeling::nature());
+    host.reload().await;
+    assert_eq!((host.faults(), says(&host, "changeling").await), (vec![], "first".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_whose_file_is_being_written_stays_what_it_was() {
+    let world = world_with(&changeling::nature());
+    let host = world.open().await;
+    let pen = Pen::on(&world.plugins().join("changeling.wasm"));
+    for _ in 0..READINGS {
+        host.reload().await;
+        assert_eq!(host.faults(), []);
+    }
+    assert_eq!(says(&host, "changeling").await, "first");
+    drop(pen);
+    put(&world.plugins(), "changeling.wasm", &named("changeling", "second"));
+    host.reload().await;
+    assert_eq!(says(&host, "changeling").await, "PERMISSION_DENIED", "what it is now is seen");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,19 +228,29 @@ async fn what_needs_a_restart_says_so_and_stays() {
     let world = world_with(&changeling::nature());
     let file = world.write_config();
     let host = world.open().await;
-    fs::write(&file, "state = \"elsewhere\"\n[limits]\nmemory = \"128 MiB\"\nat_once = 2\nwaiting = 1\n")
-        .unwrap();
+    fs::write(&file, "state = \"elsewhere\"\n[limits]\nat_once = 2\nwaiting = 1\n").unwrap();
     host.reload().await;
     insta::assert_snapshot!(faults(&host, &world), @r"
     WORLD/airlock.toml
       - `state` changed, and holds once the host is started again
-      - `[limits] memory` changed, and holds once the host is started again
       - `[limits] at_once` changed, and holds once the host is started again
       - `[limits] waiting` changed, and holds once the host is started again
       = start the host again
     ");
     assert_eq!(says(&host, "changeling").await, "first");
     assert!(!world.folder().join("elsewhere").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn less_memory_than_a_plugin_begins_with_ends_its_calls_by_that_limit_and_more_lets_them_run() {
+    let world = world_with(&changeling::nature());
+    let file = world.write_config();
+    let host = world.open().await;
+    for (memory, says_then) in [("64 KiB", "MEMORY_LIMIT"), ("16 MiB", "first")] {
+        fs::write(&file, format!("[limits]\nmemory = \"{memory}\"\n")).unwrap();
+        host.reload().await;
+        assert_eq!(says(&host, "changeling").await, says_then, "{memory}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

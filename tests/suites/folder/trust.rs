@@ -1,14 +1,18 @@
 //! A plugin that changed is not called until a person has accepted what changed.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
 use airlock::host::Host;
 use airlock::model::id::Digest;
 use airlock_tests::changeling::{self, put};
+use airlock_tests::skip::skip;
 use airlock_tests::world::{World, body, code, request};
 use serde_json::{Value, json};
 
-use super::{faults, named, says, world_with};
+use crate::files::pipe;
+
+use super::{named, says, world_with};
 
 /// What is told of the one plugin that waits.
 fn told(host: &Host) -> String {
@@ -57,8 +61,10 @@ async fn each_change_suspends_a_plugin_and_is_shown() {
     insta::assert_snapshot!(schema.await, @"tool turn: its input schema: the field password was not there before");
     let origin = changed(|nature| nature["tool"]["origins"] = json!(["https://evil.example"])).await;
     insta::assert_snapshot!(origin, @"tool turn: it now sends GET to https://evil.example, every path (reads)");
-    let risk = changed(|nature| nature["tool"]["risk"] = json!(4)).await;
-    insta::assert_snapshot!(risk, @r"
+    let risk = changed(|nature| nature["tool"]["risk"] = json!(2)).await;
+    insta::assert_snapshot!(risk, @"tool turn: its risk was L1 and is L2");
+    let writes = changed(|nature| nature["tool"]["risk"] = json!(4)).await;
+    insta::assert_snapshot!(writes, @r"
     tool turn: its risk was L1 and is L4
     tool turn: what a repeat of it does was reads and is once
     ");
@@ -150,17 +156,54 @@ async fn a_damaged_lock_lets_no_plugin_through() {
         fs::write(&lock, damaged).unwrap();
         let host = world.open().await;
         assert_eq!(says(&host, "changeling").await, "UNKNOWN_TOOL", "{damaged}");
-        assert!(host.faults()[0].file.ends_with("airlock.lock"));
+        assert!(barred(&host, &world).contains("airlock.lock"));
         assert_eq!(fs::read_to_string(&lock).unwrap(), damaged, "it is left as it is");
     }
     let host = world.open().await;
-    insta::assert_snapshot!(faults(&host, &world), @r"
-    WORLD/airlock.lock
-      - its version is 1 in this host, and is 7
-      - no plugin can be taken without it
-      = mend the file and its folder, and look at what `airlock tools` says; without the file, each plugin counts as seen for the first time
+    insta::assert_snapshot!(barred(&host, &world), @r"
+    error: no plugin can be taken without WORLD/airlock.lock: its version is 1 in this host, and is 7
+     |
+     = help: mend the file and its folder, and look at what `airlock tools` says; without the file, each plugin counts as seen for the first time
     ");
     fs::write(&lock, &text).unwrap();
+    host.reload().await;
+    assert_eq!(says(&host, "changeling").await, "first");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_accepted_in_words_that_nobody_reads_any_more_is_accepted_anew() {
+    let world = world_with(&changeling::nature());
+    drop(world.open().await);
+    let lock = world.folder().join("airlock.lock");
+    let mut pins: Value = serde_json::from_str(&fs::read_to_string(&lock).unwrap()).unwrap();
+    pins["plugins"]["changeling"]["accepted"] = json!({ "of": "another contract" });
+    fs::write(&lock, pins.to_string()).unwrap();
+    let host = world.open().await;
+    assert_eq!(says(&host, "changeling").await, "first", "it is the one that was accepted");
+    put(&world.plugins(), "changeling.wasm", &named("changeling", "second"));
+    host.reload().await;
+    assert_eq!(says(&host, "changeling").await, "PERMISSION_DENIED");
+    insta::assert_snapshot!(told(&host), @"what was accepted was declared by another version of the contract");
+    host.trust("changeling", host.waiting()[0].digest).await.unwrap();
+    assert_eq!(says(&host, "changeling").await, "second");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_of_another_user_accepts_nothing() {
+    let world = world_with(&changeling::nature());
+    drop(world.open().await);
+    let lock = world.folder().join("airlock.lock");
+    if chown(&lock, Some(54321), None).is_err() {
+        return skip("only root gives a file away");
+    }
+    let host = world.open().await;
+    assert_eq!(says(&host, "changeling").await, "UNKNOWN_TOOL");
+    insta::assert_snapshot!(barred(&host, &world), @r"
+    error: no plugin can be taken without WORLD/airlock.lock: it is not obeyed: it belongs to the user 54321
+     |
+     = help: mend the file and its folder, and look at what `airlock tools` says; without the file, each plugin counts as seen for the first time
+    ");
+    chown(&lock, Some(fs::metadata(world.folder()).unwrap().uid()), None).unwrap();
     host.reload().await;
     assert_eq!(says(&host, "changeling").await, "first");
 }
@@ -181,6 +224,12 @@ async fn hosts_that_start_at_once_pin_what_each_of_them_found() {
     assert_eq!(lock["plugins"].as_object().unwrap().len(), 6);
 }
 
+/// Why no plugin can be taken, as an operator reads it.
+fn barred(host: &Host, world: &World) -> String {
+    let folder = world.folder().to_str().unwrap();
+    host.missing().unwrap().to_string().replace(folder, "WORLD")
+}
+
 async fn futures_of(hosts: usize, world: &World) -> Vec<Host> {
     let mut opened = Vec::new();
     for _ in 0..hosts {
@@ -192,4 +241,25 @@ async fn futures_of(hosts: usize, world: &World) -> Vec<Host> {
         loaded.await.unwrap();
     }
     opened
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_others_can_write_or_that_is_no_file_accepts_nothing() {
+    let world = world_with(&changeling::nature());
+    drop(world.open().await);
+    let lock = world.folder().join("airlock.lock");
+    fs::set_permissions(&lock, Permissions::from_mode(0o664)).unwrap();
+    let open = world.open().await;
+    fs::remove_file(&lock).unwrap();
+    pipe(&lock);
+    let piped = world.open().await;
+    let firsts = [&open, &piped].map(|host| barred(host, &world).lines().next().unwrap().to_owned());
+    insta::assert_snapshot!(firsts.join("\n"), @r"
+    error: no plugin can be taken without WORLD/airlock.lock: it is not obeyed: others than its owner can write it; look at what it accepts, then `chmod go-w WORLD/airlock.lock`
+    error: no plugin can be taken without WORLD/airlock.lock: it cannot be read: it is no regular file
+    ");
+    let local = airlock::model::id::CallerName("local".to_owned());
+    for host in [open, piped] {
+        assert!(host.tools(&local, None).unwrap().is_empty());
+    }
 }

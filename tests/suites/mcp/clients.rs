@@ -99,7 +99,7 @@ fn taken_through(version: &str, command: impl Fn(&str) -> Command) {
     let scene = Scene::desk("");
     let mut client = Steps::start(&mut command(&start(&scene)));
     let listed = client.step("listed");
-    assert_eq!(listed["names"].as_array().unwrap().len(), 7, "{listed}");
+    assert_eq!(listed["names"].as_array().unwrap().len(), 9, "{listed}");
     assert!(listed["version"].is_null() || listed["version"] == version, "{listed}");
     is_ticket(&client.step("called"), 1001);
     let failed = client.step("failed");

@@ -192,6 +192,8 @@ fn what_a_tool_may_do_is_told_by_what_is_enforced() {
     assert_snapshot!(lines.join("\n"), @r#"
     airlock__page: {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
     airlock__result: {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    desk__assign_ticket: {"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":true}
+    desk__cancel_ticket: {"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":true}
     desk__create_ticket: {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true}
     desk__find_order: {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true}
     desk__send_mail: {"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true}
@@ -223,6 +225,16 @@ fn a_tool_goes_by_the_name_that_the_operator_gave_it_and_by_no_other() {
     assert_eq!(said["structuredContent"], json!({ "text": "hello" }));
     let usual = client.ask("tools/call", &json!({ "name": "echo__echo", "arguments": { "text": "hello" } }));
     assert_eq!(usual["error"]["code"], -32602);
+}
+
+#[test]
+fn there_is_one_page_and_a_cursor_to_another_leads_to_none() {
+    let scene = Scene::with(&[guests::ECHO], "");
+    let mut client = scene.client();
+    client.begin();
+    let refused = client.ask("tools/list", &json!({ "cursor": "2" }));
+    assert_snapshot!(refused["error"], @r#"{"code":-32602,"message":"there is one page, and this cursor leads to none"}"#);
+    assert_eq!(client.ask("tools/list", &json!({}))["result"]["tools"][2]["name"], "echo__echo");
 }
 
 #[test]

@@ -187,6 +187,8 @@ fn what_is_no_message_is_answered_with_the_protocols_own_error_and_told_in_the_l
         r#"{"jsonrpc":"1.0","id":1,"method":"tools/list"}"#,
         r#"{"id":2,"method":"tools/list"}"#,
         r#"{"jsonrpc":"2.0","id":{},"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"notifications/cancelled"}"#,
         r#"{"jsonrpc":"2.0","id":3,"method":"tools/call"}"#,
         r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":5}}"#,
         r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo__echo","_meta":[]}}"#,
@@ -220,6 +222,10 @@ fn what_is_no_message_is_answered_with_the_protocols_own_error_and_told_in_the_l
         2: -32600 "the message does not say `\"jsonrpc\": \"2.0\"`"
     {"jsonrpc":"2.0","id":{},"method":"tools/list"}
         null: -32600 "the line is no message: Expect number or string at line 1 column 24"
+    {"jsonrpc":"2.0","id":null,"method":"tools/list"}
+        null: -32600 "the `id` of a request is a number or a text, and not null"
+    {"jsonrpc":"2.0","id":null,"method":"notifications/cancelled"}
+        null: -32600 "the `id` of a request is a number or a text, and not null"
     {"jsonrpc":"2.0","id":3,"method":"tools/call"}
         3: -32602 "the parameters of tools/call are missing"
     {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":5}}
@@ -252,6 +258,8 @@ fn what_asks_for_no_answer_gets_none() {
         client.write(r#"{"jsonrpc":"2.0","method":"tools/list"}"#);
         client.write(r#"{"jsonrpc":"2.0","id":"theirs","result":{}}"#);
         client.write(r#"{"jsonrpc":"2.0","id":"theirs","error":{"code":1,"message":"no"}}"#);
+        // Whoever could not read what they were sent answers so.
+        client.write(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#);
         client.begin();
         assert!(echoes(&mut client));
     }
@@ -282,6 +290,7 @@ fn an_id_that_is_under_way_is_not_given_again() {
     client.write(json!({ "jsonrpc": "2.0", "id": "a", "method": "ping" }).to_string());
     let refused = client.receive();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("a"), &json!(-32600)));
+    assert_eq!(refused["error"]["message"], "a request with this id is under way");
     open.send(()).unwrap();
     assert_eq!(client.receive()["result"]["isError"], false);
 }

@@ -34,7 +34,7 @@ fn gate_at(moment: Moment) -> (Sender<()>, Fault) {
 }
 
 /// A call that the desk holds, its ticket opened.
-fn held(scene: &Scene, client: &mut Client, meta: &Value) -> (u64, Sender<()>) {
+pub(super) fn held(scene: &Scene, client: &mut Client, meta: &Value) -> (u64, Sender<()>) {
     let (open, gate) = gate();
     scene.backend().fault("POST /tickets", gate, 1);
     let id = client.send("tools/call", &call("desk__create_ticket", &ticket(), meta));

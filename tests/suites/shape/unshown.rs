@@ -175,4 +175,14 @@ async fn a_word_that_contains_a_short_secret_is_left_alone_in_every_place() {
     let reply = host.call(request("discreet.give_back", &beside)).await;
     let names: Vec<&str> = reply.attachments.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["[secret animal].txt", "concatenation.txt"]);
+    for (given, told) in [
+        ("image/cat", "application/octet-stream"),
+        ("cat/png; of=cat", "application/octet-stream"),
+        ("text/plain; of=cat", "text/plain; of=[secret animal]"),
+        ("image/concat", "image/concat"),
+    ] {
+        let beside = json!({ "names": ["a"], "media_type": given });
+        let reply = host.call(request("discreet.give_back", &beside)).await;
+        assert_eq!(reply.attachments[0].media_type, told, "{given}");
+    }
 }

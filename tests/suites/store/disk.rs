@@ -7,7 +7,7 @@ use airlock_tests::small_disk::{self, SmallDisk};
 use airlock_tests::world::{self, World, code, keyed};
 use serde_json::json;
 
-use super::{integrity, refusal};
+use super::{integrity, left_alone, refusal};
 use crate::call::{Scene, text};
 
 /// The largest input of a call here: a few fill the disk.
@@ -113,4 +113,30 @@ async fn full_at_the_start(disk: &SmallDisk) {
     let host = world::open(scene.world.config()).await.expect("there is room again");
     let reply = host.call(keyed("courier.post_once", &scene.mail("a"), "k")).await;
     assert!(reply.ok(), "the same folder serves once there is room: {}", text(&reply));
+}
+
+#[test]
+fn a_disk_that_is_full_when_its_store_is_opened_again_is_said_to_be_full() {
+    small_disk::inside(
+        "store::disk::a_disk_that_is_full_when_its_store_is_opened_again_is_said_to_be_full",
+        |disk| runtime().block_on(full_when_opened_again(disk)),
+    );
+}
+
+async fn full_when_opened_again(disk: &SmallDisk) {
+    let scene = scene_on(disk).await;
+    let host = scene.open().await;
+    let mail = || keyed("courier.post_once", &scene.mail("a"), "k");
+    assert!(host.call(mail()).await.ok());
+    drop(host);
+    left_alone(&disk.folder.join("state")).await;
+    fill(&disk.folder);
+    let told = refusal(&scene.world).await.replace(disk.folder.to_str().unwrap(), "DISK");
+    insta::assert_snapshot!(told, @"
+    the disk is full: DISK/state/airlock.db
+    hint: free space where DISK/state/airlock.db lies; what was acknowledged is kept
+    ");
+    fs::remove_file(disk.folder.join("filler")).unwrap();
+    let again = scene.open().await.call(mail()).await;
+    assert!(again.ok() && again.meta.replayed, "what was acknowledged is kept: {}", text(&again));
 }

@@ -13,7 +13,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{integrity, left_alone};
-use crate::call::{Scene, record, standing, text};
+use crate::call::{Scene, hold, record, spawn, standing, text};
 
 const TOOLS: [&str; 5] =
     ["courier.post_once", "courier.post_keyed", "courier.put", "courier.fetch", "echo.echo_write"];
@@ -318,4 +318,36 @@ async fn a_start_that_cannot_write_what_it_finds_says_so_and_the_next_one_can() 
     assert_eq!(code(&again), "OUTCOME_UNKNOWN");
     assert_eq!(standing(&record(&host, &again)), "suspended: unknown [open]");
     assert_eq!(scene.mails(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_end_could_not_be_written_is_closed_while_its_process_goes_on() {
+    let bench = Bench::new().await;
+    bench.store.fail(When::From(4), Way::Refused);
+    let unknown = bench.host.call(keyed("courier.post_once", &bench.scene.mail("a"), "k")).await;
+    assert_eq!((code(&unknown).as_str(), bench.store.writes()[3]), ("OUTCOME_UNKNOWN", "settle"));
+    let run = body(&unknown)["details"]["run"].as_str().unwrap().to_owned();
+    let elsewhere = bench.scene.open().await;
+    let happened = || elsewhere.decide(&run, Decision::Happened { data: None }, "ada");
+    assert_eq!(bench.host.close_abandoned().await.unwrap_err().code, "STORE_UNAVAILABLE");
+    bench.store.heal();
+    assert_eq!(happened().await.unwrap_err().code, "INVALID_INPUT", "its process lives, and may be at it");
+    assert_eq!(bench.host.close_abandoned().await, Ok(1));
+    assert_eq!(standing(&elsewhere.run(&run).unwrap()), "suspended: half_done [done 202]");
+    assert!(happened().await.unwrap().ok());
+    assert_eq!((bench.host.close_abandoned().await, bench.scene.mails()), (Ok(0), 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_under_way_is_not_taken_for_abandoned() {
+    let scene = Scene::courier("").await;
+    let (host, elsewhere) = (scene.open().await, scene.open().await);
+    let release = hold(&scene.backend, "/mails", Moment::AfterWork, 1);
+    let call = spawn(&host, keyed("courier.post_once", &scene.mail("a"), "k"));
+    scene.backend.wait_until(|counts| counts.mails.len() == 1);
+    for looking in [&host, &elsewhere] {
+        assert_eq!(looking.close_abandoned().await, Ok(0));
+    }
+    drop(release);
+    assert!(call.await.unwrap().ok());
 }

@@ -1,7 +1,7 @@
 //! The state folder: whose it is, and what is said where it cannot be used.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
 use airlock_tests::guests;
@@ -11,7 +11,8 @@ use insta::assert_snapshot;
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::refusal;
+use super::{left_alone, refusal};
+use crate::files::pipe;
 
 fn echo() -> World {
     World::new().with_plugins(&[guests::ECHO])
@@ -126,7 +127,7 @@ async fn a_database_of_a_later_version_is_left_as_it_is() {
     let own = version(99);
     let before = fs::read(&file).unwrap();
     assert_snapshot!(refusal(&world).await, @"
-    the database has version 99 and this program knows 6: HOME/.airlock/airlock.db
+    the database has version 99 and this program knows 7: HOME/.airlock/airlock.db
     hint: run the version of airlock that wrote it, or a later one
     ");
     assert!(fs::read(&file).unwrap() == before, "the file was changed");
@@ -134,4 +135,71 @@ async fn a_database_of_a_later_version_is_left_as_it_is() {
     let host = world.open().await;
     let again = host.call(keyed("echo.echo_write", &json!({ "text": "a" }), "k")).await;
     assert!(again.ok() && again.meta.replayed, "what it held is still there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_stands_in_place_of_a_file_of_the_store_is_not_waited_for() {
+    let world = echo();
+    drop(world.open().await);
+    left_alone(&world.state()).await;
+    let mut told = Vec::new();
+    for name in ["write.lock", "airlock.db"] {
+        let (file, aside) = (world.state().join(name), world.folder().join(name));
+        fs::rename(&file, &aside).unwrap();
+        pipe(&file);
+        told.push(refusal(&world).await);
+        fs::rename(aside, file).unwrap();
+    }
+    assert_snapshot!(told.join("\n"), @"
+    the state folder cannot be used (it is no regular file): HOME/.airlock/write.lock
+    hint: choose a folder that can be made and written with `state` in airlock.toml
+    the state folder cannot be used (it is no regular file): HOME/.airlock/airlock.db
+    hint: choose a folder that can be made and written with `state` in airlock.toml
+    ");
+    pipe(&world.state().join("processes/pipe.lock"));
+    let host = world.open().await;
+    assert!(host.call(keyed("echo.echo_write", &json!({ "text": "a" }), "k")).await.ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_another_folder_may_hold_too_is_not_used() {
+    let world = echo();
+    drop(world.open().await);
+    left_alone(&world.state()).await;
+    let (file, elsewhere) = (world.state().join("airlock.db"), world.folder().join("elsewhere.db"));
+    fs::hard_link(&file, &elsewhere).unwrap();
+    let second = refusal(&world).await;
+    fs::remove_file(&file).unwrap();
+    symlink(&elsewhere, &file).unwrap();
+    assert_snapshot!([second, refusal(&world).await].join("\n"), @"
+    the state folder cannot be used (it has a second name; remove that, or put a copy in its place): HOME/.airlock/airlock.db
+    hint: choose a folder that can be made and written with `state` in airlock.toml
+    the state folder cannot be used (it is a link; put the database itself there): HOME/.airlock/airlock.db
+    hint: choose a folder that can be made and written with `state` in airlock.toml
+    ");
+    fs::rename(&elsewhere, &file).unwrap();
+    drop(world.open().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_another_program_is_left_as_it_is() {
+    let world = echo();
+    drop(world.open().await);
+    left_alone(&world.state()).await;
+    let file = world.state().join("airlock.db");
+    let mut told = Vec::new();
+    for version in [0, 1, 99, -1] {
+        fs::remove_file(&file).unwrap();
+        let other = Connection::open(&file).unwrap();
+        other.execute_batch(&format!("CREATE TABLE notes (text); PRAGMA user_version = {version}")).unwrap();
+        drop(other);
+        let before = fs::read(&file).unwrap();
+        told.push(refusal(&world).await);
+        assert!(fs::read(&file).unwrap() == before, "version {version}: the file was changed");
+    }
+    told.dedup();
+    assert_snapshot!(told.join("\n"), @"
+    the database is another program's: HOME/.airlock/airlock.db
+    hint: name a folder of airlock's own with `state` in airlock.toml; this database was left as it is
+    ");
 }

@@ -9,6 +9,7 @@ use airlock::model::key::Key;
 use airlock::model::manifest::Repeat;
 use airlock::model::pointer::Unshown;
 use airlock::model::reply::{Stored, Usage};
+use airlock::model::run::Does;
 use airlock::model::staged::Staged;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
@@ -40,7 +41,7 @@ fn run(number: u8, key: &str) -> NewRun {
         unshown: Unshown::default(),
         trace: TraceId::new([3; 16]),
         owner: PROCESS,
-        attempt: NewAttempt { attempt: 1, plugin: Digest([2; 32]), at: NOON },
+        attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([2; 32]), at: NOON },
     }
 }
 
@@ -110,9 +111,16 @@ async fn the_key_of_a_run_that_is_open_again_does_not_lapse() {
     let life = KeyLife { keep: Duration::from_secs(8), guard: Duration::ZERO };
     assert!(store.settle(lease, failed(life)).await.unwrap());
     let found = store.key(scope, NOON).unwrap().unwrap();
-    let attempt = NewAttempt { attempt: 2, plugin: Digest([2; 32]), at: NOON };
-    let take =
-        Take { lease: found.lease, event: Event::Rearmed, owner: PROCESS, at: NOON, attempt: Some(attempt) };
+    let attempt = NewAttempt { attempt: 2, does: Does::Call, plugin: Digest([2; 32]), at: NOON };
+    let take = Take {
+        lease: found.lease,
+        event: Event::Rearmed,
+        state: RunState::Running,
+        by: None,
+        owner: PROCESS,
+        at: NOON,
+        attempt: Some(attempt),
+    };
     let open = store.take(take.clone()).await.unwrap().unwrap();
     let later = NOON.plus(Duration::from_secs(3600));
     assert_eq!(store.sweep(later, Duration::MAX, 100).await, Ok(0), "its run is open");
@@ -139,6 +147,8 @@ fn failed(life: KeyLife) -> End {
         log: String::new(),
         outcomes: Vec::new(),
         staged: Staged::default(),
+        fingerprint: None,
+        cleanup: None,
         life,
         at: NOON,
     }

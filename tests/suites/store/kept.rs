@@ -10,7 +10,7 @@ use airlock::model::key::{Answer, Key};
 use airlock::model::manifest::Repeat;
 use airlock::model::pointer::Unshown;
 use airlock::model::reply::{Stored, Usage};
-use airlock::model::run::{Lease, Removed};
+use airlock::model::run::{Does, Lease, Removed};
 use airlock::model::staged::Staged;
 use airlock::model::state::{Event, Reason, RunState, Standing};
 use airlock::store::sqlite::Durability;
@@ -62,7 +62,7 @@ async fn begun(store: &SqliteStore, number: u8, keyed: bool) -> Lease {
         unshown: Unshown::default(),
         trace: TraceId::new([3; 16]),
         owner: PROCESS,
-        attempt: NewAttempt { attempt: 1, plugin: Digest([2; 32]), at: NOON },
+        attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([2; 32]), at: NOON },
     };
     match store.reserve(new).await.unwrap() {
         Reserved::Won(lease) => lease,
@@ -85,6 +85,8 @@ async fn ended(store: &SqliteStore, number: u8, event: Event, life: KeyLife) -> 
         log: "out: sent to ada\n".to_owned(),
         outcomes: Vec::new(),
         staged: Staged::default(),
+        fingerprint: None,
+        cleanup: None,
         life,
         at: NOON,
     };
@@ -209,6 +211,8 @@ async fn the_writer_is_not_held_by_long_texts() {
             log: String::new(),
             outcomes: Vec::new(),
             staged: Staged::default(),
+            fingerprint: None,
+            cleanup: None,
             life: A_DAY,
             at: NOON,
         };

@@ -1,7 +1,7 @@
 //! Several processes on one state folder: what each was told is kept, whoever wrote it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use airlock::model::id::ProcessId;
 use airlock::model::state::RunState;
@@ -19,6 +19,11 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_call-at-once");
 /// Calls of each process.
 const EACH: usize = 60;
 
+/// A process that calls nothing.
+fn task(config: PathBuf) -> Task {
+    Task { config, environment: BTreeMap::new(), compiler: None, calls: Vec::new() }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_that_write_at_once_lose_nothing() {
     let world = World::new().with_plugins(&[guests::ECHO]);
@@ -30,9 +35,8 @@ async fn processes_that_write_at_once_lose_nothing() {
         };
         (0..EACH).map(call).collect()
     };
-    let tasks: Vec<Task> = (0..3)
-        .map(|process| Task { config: config.clone(), environment: BTreeMap::new(), calls: calls(process) })
-        .collect();
+    let tasks: Vec<Task> =
+        (0..3).map(|process| Task { calls: calls(process), ..task(config.clone()) }).collect();
     let told = Crowd::gather(Path::new(PROGRAM), &tasks).go();
 
     let host = world.open().await;
@@ -77,7 +81,7 @@ fn all_who_open_a_fresh_folder_at_once_can_use_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn locks_of_processes_that_ended_do_not_stay() {
     let world = World::new().with_plugins(&[guests::ECHO]);
-    let task = Task { config: world.write_config(), environment: BTreeMap::new(), calls: Vec::new() };
+    let task = task(world.write_config());
     drop(Crowd::gather(Path::new(PROGRAM), &[task.clone(), task]).go());
     let _host = world.open().await;
     let locks = std::fs::read_dir(world.state().join("processes")).unwrap().count();

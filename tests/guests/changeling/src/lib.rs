@@ -1,5 +1,6 @@
 //! Is whatever a text within it says: tests write another one over it, and have another plugin.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::hint::black_box;
 
 use airlock_sdk::bindings::reader::airlock::plugin::http;
@@ -37,6 +38,9 @@ struct Nature {
     tool: Declared,
     /// What its tool answers.
     word: String,
+    /// Whether it describes itself otherwise each time.
+    #[serde(default)]
+    fickle: bool,
 }
 
 #[derive(Deserialize)]
@@ -65,7 +69,10 @@ fn nature() -> Nature {
 
 impl tools::Guest for Changeling {
     fn describe() -> Manifest {
-        let Nature { name, version, description, tool, .. } = nature();
+        let Nature { name, version, mut description, tool, fickle, .. } = nature();
+        if fickle {
+            description.push_str(&RandomState::new().build_hasher().finish().to_string());
+        }
         let places = tool.origins.into_iter().map(Origin::Fixed).chain([Origin::Granted]);
         let need = |origin| {
             Need::Http(HttpNeed {

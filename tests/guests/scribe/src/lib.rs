@@ -48,6 +48,9 @@ enum Do {
     Move,
     Remove,
     Read,
+    /// As programs read, without the SDK.
+    Std,
+    Look,
     Post,
 }
 
@@ -87,6 +90,11 @@ impl Step {
             Do::Move => directory.rename(&self.path, &self.to)?,
             Do::Remove => directory.remove(&self.path)?,
             Do::Read => return directory.text(&self.path),
+            Do::Std => {
+                let read = std::fs::read_to_string(format!("{}/{}", self.directory, self.path));
+                return read.map_err(|error| Error::Other(format!("{:?}", error.kind())));
+            }
+            Do::Look => return directory.stat(&self.path).map(|entry| format!("{:?}", entry.kind)),
             Do::Post => {
                 let sent = http::post(&self.to).body(self.text.as_bytes()).send();
                 return Ok(sent.map_or_else(|error| format!("{error:?}"), |answer| answer.status.to_string()));
