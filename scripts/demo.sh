@@ -113,8 +113,8 @@ desk() {
     printf '%s\n' "${answer#*$'\r\n\r\n'}"
 }
 
-# The desk does this to the next request to a place: once, and for certain.
-goes_wrong() { desk POST /faults "{\"path\":\"$1\",\"fault\":\"$2\"}" >/dev/null; }
+# The desk does this to the next request to a place, or to so many, and for certain.
+goes_wrong() { desk POST /faults "{\"path\":\"$1\",\"fault\":\"$2\",\"times\":${3:-1}}" >/dev/null; }
 
 # count ROUTE requests|works: what really came to the desk, and what it really did.
 count() {
@@ -145,7 +145,7 @@ say "${bold}Airlock runs the tools that an AI agent calls: each in a sandbox, on
     "This is a support desk that has a bad day. The desk is a real server on this machine that counts what happened."
 
 chapter "An operator sets up"
-say "A configuration, a folder for plugins, and the plugin: one WebAssembly file that holds three tools."
+say "A configuration, a folder for plugins, and the plugin: one WebAssembly file that holds five tools."
 run 0 airlock init
 run 0 cp "$PLUGINS/desk.wasm" plugins/
 run 0 airlock tools
@@ -247,13 +247,14 @@ judged 1 1
 
 chapter "A ticket whose answer is lost"
 say "The same misfortune, but the desk takes a key with each ticket. The host makes that key, and it is the same in every" \
-    "attempt: so the caller may ask again with its own key, and the desk gives the ticket that it has."
+    "attempt: so the host asks again by itself, and the desk gives the ticket that it has. The caller gets one answer."
 goes_wrong 'POST /tickets' cut_after
 second='{"order_id":"A-1003","subject":"Refund","body":"Paid twice."}'
-run 1 airlock call desk.create_ticket "$second" --key k2
-said OUTCOME_UNKNOWN
 run 0 airlock call desk.create_ticket "$second" --key k2
 said T-1002
+say "" "It took two attempts, and the run shows both:"
+only='/^attempts/,/^$/p' run 0 airlock runs "$(latest_run)"
+said 'OUTCOME_UNKNOWN after'
 judged 2 1
 
 chapter "The host is killed in the middle"
@@ -321,14 +322,15 @@ run 1 airlock call web.fetch '{"url":"http://169.254.169.254/latest/meta-data/"}
 said REQUEST_REFUSED
 
 chapter "A page that takes too long"
-say "The desk takes the request and says nothing. A call has its time; the tool is stopped, and the caller is told."
+say "The desk takes the request and says nothing, however often it is asked. An attempt has its time; the tool is stopped. The host
+tries three times more, for reading changes nothing; then the caller is told."
 cat >>airlock.toml <<'END'
 
 [tools."web.fetch"]
 timeout = "500ms"
 END
 run 0 tail -n 2 airlock.toml
-goes_wrong 'GET /help' hang
+goes_wrong 'GET /help' hang 4
 run 1 airlock call web.fetch "{\"url\":\"$url/help\"}"
 said TIME_LIMIT
 

@@ -4,11 +4,14 @@ pub mod admit;
 pub mod attempt;
 pub mod authorize;
 pub mod awaited;
+pub mod breaker;
 pub mod checkpoint;
 pub mod classify;
 pub mod decide;
 pub mod folders;
+pub mod log;
 pub mod look;
+pub mod loops;
 pub mod page;
 pub mod parts;
 pub mod past;
@@ -17,10 +20,12 @@ pub mod recall;
 pub mod recover;
 pub mod reserve;
 pub mod resolve;
+pub mod retry;
 pub mod rollback;
 pub mod setting;
 pub mod settle;
 pub mod shape;
+pub mod tally;
 pub mod validate;
 
 pub use crate::sandbox::cancel::Cancel;
@@ -71,19 +76,25 @@ fn possible(parts: &Arc<Parts>, request: &Request) -> Result<(), Failure> {
 }
 
 async fn stages(parts: &Arc<Parts>, request: &Request, call: &shape::Call) -> Result<settle::Finished, Turn> {
-    let admitted = unless_withdrawn(request, async {
+    let passed = unless_withdrawn(request, async {
         let resolved = resolve::resolve(request, call)?;
         let authorized = authorize::authorize(resolved)?;
         let fresh = recall::recall(parts, authorized).await?;
         let valid = validate::validate(fresh).await?;
-        admit::admit(parts, valid).await
+        let admitted = admit::admit(parts, valid).await?;
+        breaker::pass(parts, admitted).await
     });
-    let reserved = reserve::reserve(parts, admitted.await?).await?;
+    let reserved = reserve::reserve(parts, passed.await?).await?;
     call.begun(reserved.run());
-    let started = checkpoint::start(reserved);
-    let tried = attempt::attempt(parts, started).await;
-    let classified = classify::classify(tried);
-    settle::settle(parts, classified).await
+    let mut started = checkpoint::start(reserved);
+    loop {
+        let tried = attempt::attempt(parts, started).await;
+        let classified = classify::classify(parts, tried);
+        match retry::retry(parts, classified).await? {
+            retry::Next::Again(rested) => started = checkpoint::again(parts, *rested).await?,
+            retry::Next::End(classified) => return settle::settle(parts, *classified).await,
+        }
+    }
 }
 
 /// Goes through the stages that leave nothing behind, as long as the caller wants the call.

@@ -6,11 +6,14 @@ mod diagnose;
 mod directories;
 mod faults;
 mod find;
+mod log;
+mod loops;
 pub mod mentions;
 mod read;
 pub mod regular;
 mod resolve;
 pub mod resolved;
+mod retries;
 mod secrets;
 mod written;
 
@@ -24,7 +27,8 @@ pub use faults::{Fault, Faults};
 pub use find::{foreign, os_user};
 pub use mentions::Mention;
 pub use resolved::{
-    AddressRange, Config, DirectoryAccess, DirectoryGrant, HttpGrant, Pinning, PluginGrants, ToolRules,
+    AddressRange, Config, DirectoryAccess, DirectoryGrant, HttpGrant, LogFormat, LogTo, Pinning,
+    PluginGrants, ToolRules,
 };
 
 use read::{Read as _, Reader};

@@ -1,5 +1,6 @@
 //! The one facade: from a configuration to parts that work together, and what every door calls.
 
+mod backends;
 mod beside;
 mod configured;
 mod doctor;
@@ -14,24 +15,26 @@ use std::time::Duration;
 
 pub use crate::call::decide::Decision;
 pub use crate::call::{Cancel, Progress, Request, Step, Steps, Told};
+pub use backends::{Backend, BackendState};
 pub use configured::configuration;
 pub use doctor::{Found, Health, examine as doctor};
+pub use past::{Stats, Traced};
 pub use reload::Changes;
 use reload::Reload;
 use under_way::UnderWay;
 
+pub use crate::call::log::LINES;
 pub use crate::call::shape::private::Look;
 use crate::call::{self, Parts, Setting, authorize, awaited, decide, preview, recover, resolve, shape};
-pub use crate::config::{Config, Faults, os_user};
+pub use crate::config::{Config, Faults, LogFormat, LogTo, os_user};
 use crate::model::caller::Asker;
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
-use crate::model::id::{CallerName, ProcessId, SceneName, ToolName, UserName};
+use crate::model::id::{CallerName, ProcessId, SceneName, ToolName, TraceId, UserName};
 use crate::model::manifest::Tool;
 use crate::model::reply::Reply;
 use crate::model::secret::Mask;
-use crate::model::state::RunState;
 pub use crate::plugin::audit::doubts::Explanation;
 pub use crate::plugin::check::Checked;
 pub use crate::plugin::compile::{COMMAND as COMPILE, serve as compile};
@@ -243,6 +246,11 @@ impl Host {
         resolve::tool(&setting, &asker, name).map(|entry| view(&setting, &asker, entry))
     }
 
+    /// An id for a conversation that begins now, for calls that bring none.
+    pub fn new_trace(&self) -> TraceId {
+        self.parts.new_trace()
+    }
+
     /// Calls a tool. The call goes on when the future is dropped; its key then gives the result.
     pub async fn call(&self, request: Request) -> Reply {
         self.start(request).await.1.await
@@ -308,7 +316,7 @@ impl Host {
     pub async fn decide(&self, run: &str, decision: Decision, person: &str) -> Result<Reply, Failure> {
         self.load().await;
         let record = self.record(run)?;
-        if matches!(record.summary.state, RunState::Running) && self.parts.drives(record.summary.run) {
+        if record.summary.state.under_way() && self.parts.drives(record.summary.run) {
             let text = format!("the run {} is still running", record.summary.run);
             return Err(Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text));
         }

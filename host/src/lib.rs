@@ -5,11 +5,12 @@
 //! The path of one call, [`call::execute`]:
 //!
 //! ```text
-//! request ─ resolve ─ authorize ─ recall ─ validate ─ admit ─ reserve ─ checkpoint ─ attempt ─ classify ─ settle ─ shape ─ reply
-//!              │          │          │         │         │        │                     │                   │
-//!           no such   not allowed  stored   faults of  no place  another has       a fresh instance;   one transaction:
-//!            tool                  result   the input            the key: back     effects journaled   the end is durable
-//!                                                                to recall         before they leave
+//! request ─ resolve ─ authorize ─ recall ─ validate ─ admit ─ breaker ─ reserve ─ checkpoint ─ attempt ─ classify ─ retry ─ settle ─ shape ─ reply
+//!              │          │          │         │         │        │         │          ▲          │                  │       │
+//!           no such   not allowed  stored   faults of  no place   │    another has    │   a fresh instance;        │   one transaction:
+//!            tool                  result   the input         a backend  the key:     │   effects journaled        │   the end is durable
+//!                                                              is left   back to      │   before they leave        │
+//!                                                               alone    recall       └──────── a pause ───────────┘
 //! ```
 
 pub mod call;

@@ -1,6 +1,7 @@
 //! Plain values and pure decisions: what the other layers talk about. No input or output happens here.
 
 pub mod attachment;
+pub mod breaker;
 pub mod caller;
 pub mod canonical;
 pub mod change;
@@ -9,9 +10,11 @@ pub mod clock;
 pub mod code;
 pub mod effect;
 pub mod failure;
+pub mod health;
 pub mod id;
 pub mod key;
 pub mod limits;
+pub mod loops;
 pub mod manifest;
 pub mod method;
 pub mod nearest;
@@ -19,8 +22,10 @@ pub mod origin;
 pub mod past;
 pub mod pointer;
 pub mod reply;
+pub mod retry;
 pub mod run;
 pub mod secret;
 pub mod staged;
 pub mod state;
+pub mod stats;
 pub mod unseen;

@@ -6,29 +6,31 @@
 
 pub mod failure;
 pub mod process;
+pub mod retried;
 pub mod sqlite;
+pub mod written;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 
 pub use failure::StoreFailure;
+pub use retried::{Ask, Asked, Force, Past, Rest, Rested};
 pub use sqlite::SqliteStore;
+pub use written::{End, NewAttempt, NewRun, Outcome, Reserved, RollbackEnd, Take};
 
 use crate::model::attachment::Attachment;
+use crate::model::caller::ToolPattern;
 use crate::model::change::{Change, Recorded};
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Answered, Effect, EffectState};
-use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
-use crate::model::key::{Key, Known};
-use crate::model::manifest::{Cleanup, Repeat};
-use crate::model::past::Undone;
-use crate::model::pointer::Unshown;
+use crate::model::health::{Health, NoRetry, Reports};
+use crate::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
+use crate::model::key::Known;
 use crate::model::reply::{Stored, Usage};
-use crate::model::run::{Does, Lease, Record, Summary};
-use crate::model::staged::Staged;
+use crate::model::run::{Lease, Record, Summary};
 use crate::model::state::{Event, RunState, Standing};
+use crate::model::stats::ToolStats;
 
 /// A write under way: ready once it is durable.
 pub type Pending<T> = BoxFuture<'static, Result<T, StoreFailure>>;
@@ -53,6 +55,19 @@ pub trait Journal: Send + Sync {
 
     /// Writes down what the next attempt of a run is to find; `false` where the lease is lost.
     fn save(&self, lease: Lease, saved: Vec<u8>) -> Pending<bool>;
+
+    /// Ends an attempt that another follows, and pays for that one.
+    fn rest(&self, lease: Lease, rest: Rest) -> Pending<Rested>;
+
+    /// Takes note of what an attempt tells of the origins that it met; of nothing where a retry was to be paid for and may
+    /// not be.
+    fn hear(&self, reports: Reports) -> Pending<Result<(), NoRetry>>;
+
+    /// Asks whether an attempt may begin, and keeps its place where it is the one that tries an origin.
+    fn ask(&self, ask: Ask) -> Pending<Asked>;
+
+    /// Holds breakers open or closed by an operator's word, or no more.
+    fn force(&self, force: Force) -> Pending<()>;
 
     /// Ends the run's attempt, step and state; `false` where the lease is lost.
     fn settle(&self, lease: Lease, end: End) -> Pending<bool>;
@@ -92,6 +107,18 @@ pub trait Ledger: Send + Sync {
         standing: Option<Standing>,
         most: u32,
     ) -> Result<Vec<Summary>, StoreFailure>;
+
+    /// The runs of a trace, in their order; at most this many, the earliest.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn traced(&self, trace: &TraceId, most: u32) -> Result<Vec<RunId>, StoreFailure>;
+
+    /// How the calls of these tools went, of the runs that are not before this one.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn counted(&self, from: RunId, tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure>;
 
     /// Runs that are under way, and in which process.
     ///
@@ -153,6 +180,18 @@ pub trait Ledger: Send + Sync {
     /// Where the store cannot be read.
     fn room(&self, plugin: &str, key: &str) -> Result<Room, StoreFailure>;
 
+    /// Of one tool, each origin where anything went wrong of late.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure>;
+
+    /// Of every tool, each origin where anything went wrong of late.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure>;
+
     /// The secret under which keys, seeds and placeholders are made.
     fn secret(&self) -> [u8; 32];
 
@@ -167,161 +206,6 @@ pub trait Ledger: Send + Sync {
 pub trait Store: Journal + Ledger {}
 
 impl<T: Journal + Ledger> Store for T {}
-
-/// A run about to be.
-#[derive(Debug, Clone)]
-pub struct NewRun {
-    /// Its id.
-    pub run: RunId,
-    /// Its key; none for a reading call without a caller's key.
-    pub key: Option<Key>,
-    /// Who asks.
-    pub caller: CallerName,
-    /// For whom, where the caller says so.
-    pub user: Option<UserName>,
-    /// For what.
-    pub tool: ToolName,
-    /// What makes it this action.
-    pub action: Digest,
-    /// How the tool repeats.
-    pub repeat: Repeat,
-    /// The input as it was received.
-    pub input: String,
-    /// What came beside it.
-    pub attachments: Vec<Attachment>,
-    /// What is not to be seen of input and result.
-    pub unshown: Unshown,
-    /// The trace that it belongs to.
-    pub trace: TraceId,
-    /// The process that will drive it.
-    pub owner: ProcessId,
-    /// Its first attempt.
-    pub attempt: NewAttempt,
-}
-
-/// An attempt about to be.
-#[derive(Debug, Clone, Copy)]
-pub struct NewAttempt {
-    /// From 1.
-    pub attempt: u32,
-    /// What it is for.
-    pub does: Does,
-    /// The digest of the plugin that will run.
-    pub plugin: Digest,
-    /// When.
-    pub at: Timestamp,
-}
-
-/// Whether the run came into being.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reserved {
-    /// It did, and is the caller's to drive.
-    Won(Lease),
-    /// Another run has the key.
-    Lost,
-}
-
-/// A run to be taken.
-#[derive(Debug, Clone)]
-pub struct Take {
-    /// The run and the number that its lease must still have.
-    pub lease: Lease,
-    /// Why.
-    pub event: Event,
-    /// Where that leads: to a state in which a process is at it.
-    pub state: RunState,
-    /// Who wants it, where it is a person.
-    pub by: Option<String>,
-    /// Who takes it.
-    pub owner: ProcessId,
-    /// When.
-    pub at: Timestamp,
-    /// The attempt that begins with it.
-    pub attempt: Option<NewAttempt>,
-}
-
-/// What became of an effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// Its attempt.
-    pub attempt: u32,
-    /// Its ordinal.
-    pub ordinal: u32,
-    /// What is known.
-    pub state: EffectState,
-    /// The status of the answer.
-    pub status: Option<u16>,
-    /// What else of the answer is kept.
-    pub answered: Option<Arc<Answered>>,
-    /// When it was known.
-    pub at: Timestamp,
-}
-
-/// The end of an attempt and with it of the run.
-#[derive(Debug, Clone)]
-pub struct End {
-    /// What the run is told.
-    pub event: Event,
-    /// Where that leads.
-    pub state: RunState,
-    /// The attempt that ended.
-    pub attempt: u32,
-    /// The result.
-    pub stored: Stored,
-    /// What is kept beside it.
-    pub kept: Kept,
-    /// `ok` or the code.
-    pub word: String,
-    /// Whether the key, given again, runs it again.
-    pub rearms: bool,
-    /// What the attempt used.
-    pub usage: Usage,
-    /// What the guest and the host wrote.
-    pub log: String,
-    /// What became of effects, again, so that the end never knows more than the journal.
-    pub outcomes: Vec<Outcome>,
-    /// What the attempt set aside.
-    pub staged: Staged,
-    /// The state of what it touched.
-    pub fingerprint: Option<String>,
-    /// Where its outcome needs a stricter clean-up than its tool declares.
-    pub cleanup: Option<Cleanup>,
-    /// How long the key is kept.
-    pub life: KeyLife,
-    /// When.
-    pub at: Timestamp,
-}
-
-/// The end of an attempt to take a run back.
-#[derive(Debug, Clone)]
-pub struct RollbackEnd {
-    /// What the run is told.
-    pub event: Event,
-    /// Where that leads.
-    pub state: RunState,
-    /// The attempt that ended.
-    pub attempt: u32,
-    /// The result from now on and its word, where they replace the call's.
-    pub replaced: Option<(Stored, String)>,
-    /// What it undid and what it left.
-    pub undone: Undone,
-    /// How it ended, in one word.
-    pub word: String,
-    /// What it used.
-    pub usage: Usage,
-    /// What the guest and the host wrote.
-    pub log: String,
-    /// What became of effects: its own, and those that it put back.
-    pub outcomes: Vec<Outcome>,
-    /// What it set aside.
-    pub staged: Staged,
-    /// The state of what the run touched, from now on.
-    pub fingerprint: Option<String>,
-    /// How long the key is kept.
-    pub life: KeyLife,
-    /// When.
-    pub at: Timestamp,
-}
 
 /// What is kept beside a result and not part of it, secrets masked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -202,22 +202,21 @@ impl Response {
     /// |---|---|---|
     /// | 401, 403 | `denied` | `denied` |
     /// | 408 | `transient` | `unknown_outcome` |
-    /// | 429 | `throttled`, with the seconds of `Retry-After` | the same |
+    /// | 429 | `throttled` | the same |
     /// | other 4xx | `rejected` | `rejected` |
     /// | 5xx | `transient` | `unknown_outcome`; `transient` where it is a clean status |
     /// | 2xx and 303 are success, any other | `fatal` | `fatal` |
+    ///
+    /// How long the backend asks to be left alone (`Retry-After`), the host reads by itself.
     pub fn ok(self) -> Result<Self, ToolError> {
-        let retry_after = || self.header("retry-after")?.trim().parse().ok().map(Duration::from_secs);
         let clean = self.meaning.reads || self.meaning.clean_statuses.contains(&self.status);
         let error = match self.status {
             200..=299 | 303 => return Ok(self),
             401 | 403 => ToolError::denied("BACKEND_DENIED", "the backend refuses these credentials"),
             408 if !self.meaning.reads => maybe_done(),
-            429 => ToolError::throttled("BACKEND_THROTTLED", "the backend asks to slow down")
-                .retry_after(retry_after()),
+            429 => ToolError::throttled("BACKEND_THROTTLED", "the backend asks to slow down"),
             408 | 500..=599 if clean => {
                 ToolError::transient("BACKEND_FAILED", "the backend failed, and nothing was done")
-                    .retry_after(retry_after())
             }
             500..=599 => maybe_done(),
             404 => ToolError::rejected("NOT_FOUND", "the backend does not know it"),
@@ -348,20 +347,5 @@ mod tests {
     fn a_query_is_encoded() {
         let request = get("http://desk.test/orders").query("name", "Li & Söhne/1").query("page", "2");
         assert_eq!(request.url, "http://desk.test/orders?name=Li%20%26%20S%C3%B6hne%2F1&page=2");
-    }
-
-    #[test]
-    fn seconds_to_wait_are_read_and_a_date_is_left_to_the_host() {
-        let wait = |value: &str| {
-            let response = Response {
-                status: 429,
-                headers: vec![("Retry-After".to_owned(), value.to_owned())],
-                body: Vec::new(),
-                meaning: get("http://desk.test/").meaning,
-            };
-            response.ok().expect_err("it is throttled").into_host().retry_after_ms
-        };
-        assert_eq!(wait("3"), Some(3000));
-        assert_eq!(wait("Wed, 21 Oct 2026 07:28:00 GMT"), None);
     }
 }

@@ -5,15 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use airlock::model::attachment::Attachment;
+use airlock::model::caller::ToolPattern;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
 use airlock::model::effect::{Answered, Effect};
-use airlock::model::id::{Digest, ProcessId, RunId};
+use airlock::model::health::{Health, NoRetry, Reports};
+use airlock::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
 use airlock::model::run::{Lease, Record, Summary};
 use airlock::model::state::Standing;
+use airlock::model::stats::ToolStats;
 use airlock::store::{
-    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, RollbackEnd, Room,
-    Store, StoreFailure, Take,
+    Ask, Asked, Decided, End, Force, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved,
+    Rest, Rested, RollbackEnd, Room, Store, StoreFailure, Take,
 };
 
 /// What happens to a write that fails; whoever asked for it is told the same.
@@ -136,6 +139,22 @@ impl Journal for Flaky {
         self.write("save", |store| store.save(lease, saved))
     }
 
+    fn rest(&self, lease: Lease, rest: Rest) -> Pending<Rested> {
+        self.write("rest", |store| store.rest(lease, rest))
+    }
+
+    fn hear(&self, reports: Reports) -> Pending<Result<(), NoRetry>> {
+        self.write("hear", |store| store.hear(reports))
+    }
+
+    fn ask(&self, ask: Ask) -> Pending<Asked> {
+        self.write("ask", |store| store.ask(ask))
+    }
+
+    fn force(&self, force: Force) -> Pending<()> {
+        self.write("force", |store| store.force(force))
+    }
+
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
         self.write("settle", |store| store.settle(lease, end))
     }
@@ -169,6 +188,14 @@ impl Ledger for Flaky {
         most: u32,
     ) -> Result<Vec<Summary>, StoreFailure> {
         self.inner.runs(range, standing, most)
+    }
+
+    fn traced(&self, trace: &TraceId, most: u32) -> Result<Vec<RunId>, StoreFailure> {
+        self.inner.traced(trace, most)
+    }
+
+    fn counted(&self, from: RunId, tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure> {
+        self.inner.counted(from, tools)
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
@@ -211,6 +238,14 @@ impl Ledger for Flaky {
 
     fn room(&self, plugin: &str, key: &str) -> Result<Room, StoreFailure> {
         self.inner.room(plugin, key)
+    }
+
+    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
+        self.inner.health(tool)
+    }
+
+    fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {
+        self.inner.ill()
     }
 
     fn secret(&self) -> [u8; 32] {

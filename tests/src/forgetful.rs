@@ -4,15 +4,18 @@ use std::future::ready;
 use std::time::Duration;
 
 use airlock::model::attachment::Attachment;
+use airlock::model::caller::ToolPattern;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
 use airlock::model::effect::{Answered, Effect};
-use airlock::model::id::{Digest, ProcessId, RunId};
+use airlock::model::health::{Health, NoRetry, Reports};
+use airlock::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
 use airlock::model::run::{Lease, Record, Summary};
 use airlock::model::state::Standing;
+use airlock::model::stats::ToolStats;
 use airlock::store::{
-    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, RollbackEnd, Room,
-    StoreFailure, Take,
+    Ask, Asked, Decided, End, Force, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved,
+    Rest, Rested, RollbackEnd, Room, StoreFailure, Take,
 };
 
 /// Says yes to every write at once, and knows nothing.
@@ -54,6 +57,22 @@ impl Journal for Forgetful {
         done(true)
     }
 
+    fn rest(&self, lease: Lease, _rest: Rest) -> Pending<Rested> {
+        done(Rested::Waits(lease))
+    }
+
+    fn hear(&self, _reports: Reports) -> Pending<Result<(), NoRetry>> {
+        done(Ok(()))
+    }
+
+    fn ask(&self, _ask: Ask) -> Pending<Asked> {
+        done(Asked::Passes { tries: Vec::new() })
+    }
+
+    fn force(&self, _force: Force) -> Pending<()> {
+        done(())
+    }
+
     fn settle(&self, _lease: Lease, _end: End) -> Pending<bool> {
         done(true)
     }
@@ -86,6 +105,14 @@ impl Ledger for Forgetful {
         _standing: Option<Standing>,
         _most: u32,
     ) -> Result<Vec<Summary>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn traced(&self, _trace: &TraceId, _most: u32) -> Result<Vec<RunId>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn counted(&self, _from: RunId, _tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure> {
         Ok(Vec::new())
     }
 
@@ -129,6 +156,14 @@ impl Ledger for Forgetful {
 
     fn room(&self, _plugin: &str, _key: &str) -> Result<Room, StoreFailure> {
         Ok(Room::default())
+    }
+
+    fn health(&self, _tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {
+        Ok(Vec::new())
     }
 
     fn secret(&self) -> [u8; 32] {

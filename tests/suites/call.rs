@@ -40,6 +40,11 @@ pub(crate) struct Scene {
 impl Scene {
     /// With the plugin that sends what it is told to; `lines` are added to the configuration.
     pub(crate) async fn courier(lines: &str) -> Self {
+        Self::retrying(&singly(lines)).await
+    }
+
+    /// The same, where the host tries again.
+    pub(crate) async fn retrying(lines: &str) -> Self {
         let backend = Backend::start().await;
         let world = World::new()
             .with_plugins(&[guests::COURIER])
@@ -61,7 +66,7 @@ impl Scene {
             .with_variable("DESK_TOKEN", "a token that opens tickets")
             .with_config(&granted)
             .with_grant("desk", url, &["127.0.0.1"])
-            .with_config(lines);
+            .with_config(&singly(lines));
         Self { world, backend }
     }
 
@@ -107,6 +112,17 @@ impl Scene {
     pub(crate) fn shown(&self, reply: &Reply) -> String {
         shown(reply).replace(&self.backend.url, "BACKEND")
     }
+}
+
+/// The same lines, where the host tries nothing again by itself.
+pub(crate) fn once(lines: &str) -> String {
+    format!("{lines}\n[retries]\nmost = 0\n")
+}
+
+/// The same lines, where each attempt stands for itself: it is not tried again, and whatever it comes to keeps no other from
+/// its backend.
+pub(crate) fn singly(lines: &str) -> String {
+    once(lines) + "[breaker]\nin_a_row = 10000\nleast = 10000\n"
 }
 
 /// Holds the next requests to a place at a moment, until what is given back is dropped.

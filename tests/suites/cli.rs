@@ -1,6 +1,7 @@
 //! The command line as a person and as a program meet it: what it prints where, and how it ends.
 
 mod authors;
+mod breakers;
 mod callers;
 mod calls;
 mod check;
@@ -8,10 +9,12 @@ mod codes;
 mod decisions;
 mod doctor;
 mod files;
+mod log;
 mod preview;
 mod readme;
 mod runs;
 mod secrets;
+mod stats;
 mod stores;
 mod terminal;
 mod tools;
@@ -70,8 +73,14 @@ impl Place {
         place
     }
 
-    /// A desk, and a place where its plugin is granted what it needs; then these lines.
+    /// A desk, and a place where its plugin is granted what it needs; then these lines. The host tries nothing again by
+    /// itself, so that what one attempt comes to is to be seen.
     fn with_desk(lines: &str) -> (Self, Backend) {
+        Self::with_desk_retrying(&crate::call::once(lines))
+    }
+
+    /// The same, where the host tries again.
+    fn with_desk_retrying(lines: &str) -> (Self, Backend) {
         let desk = Options { token: Some("desk-token".to_owned()), ..Options::default() }.start().unwrap();
         let grants = format!(
             r#"
@@ -168,7 +177,7 @@ fn lose_answer(desk: &Backend, place: &str, moment: Moment) {
 }
 
 /// A text in which ids, times and measures stand as placeholders, as wide as what they stand for.
-fn told(text: &str) -> String {
+pub(crate) fn told(text: &str) -> String {
     let mut runs: Vec<String> = Vec::new();
     let mut told = String::new();
     let mut before = String::new();

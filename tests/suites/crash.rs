@@ -4,6 +4,7 @@ mod judge;
 mod late;
 mod lock;
 mod matrix;
+mod poison;
 mod power;
 mod scenario;
 mod taken_back;
@@ -16,8 +17,8 @@ use insta::assert_snapshot;
 
 use matrix::{Twice, ends, matrix, survived, undisturbed};
 use scenario::{
-    AGAIN, ALL, By, DID_NOT, HAPPENED, IDEMPOTENT, KEYED, KEYED_AGAIN, KEYED_BY_HOST, ONCE, READS,
-    READS_KEYLESS, SEQUENCE, SEQUENCE_KEYED, Scenario,
+    AGAIN, ALL, By, DID_NOT, HAPPENED, IDEMPOTENT, KEYED, KEYED_AGAIN, KEYED_BY_HOST, KEYED_RETRIED, ONCE,
+    READS, READS_KEYLESS, READS_RETRIED, SEQUENCE, SEQUENCE_KEYED, Scenario,
 };
 
 const EITHER: &[By] = &[By::NextStart, By::Standby];
@@ -39,9 +40,10 @@ fn killed_everywhere(scenario: Scenario, by: &[By], twice: Twice) -> String {
 #[test]
 fn every_write_of_the_journal_is_a_point_of_some_scenario() {
     let met: BTreeSet<Point> = ALL.into_iter().flat_map(undisturbed).collect();
-    // What guests save and what takes runs back have scenarios of their own: `host_functions::saved`, `taken_back`.
-    let own = |commit: &Commit| matches!(commit, Commit::Save | Commit::RollBack);
-    for commit in Commit::ALL.into_iter().filter(|commit| !own(commit)) {
+    // What guests save and what takes runs back have scenarios of their own (`host_functions::saved`, `taken_back`);
+    // breakers say nothing of what was done.
+    let elsewhere = [Commit::Save, Commit::RollBack, Commit::Ask, Commit::Force];
+    for commit in Commit::ALL.into_iter().filter(|commit| !elsewhere.contains(commit)) {
         for point in [Point::Before(commit, 1), Point::After(commit, 1)] {
             assert!(met.contains(&point), "no scenario passes the point {point}");
         }
@@ -209,6 +211,44 @@ fn a_sequence_without_anything_that_happens_each_time_survives_every_crash() {
     after POST /tickets          OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
     answering POST /tickets      OUTCOME_UNKNOWN, ok = ok; orders 2, settings 2, tickets 1
     "#);
+}
+
+#[test]
+fn a_call_that_is_tried_again_survives_every_crash_between_its_attempts() {
+    assert_snapshot!(killed_everywhere(KEYED_RETRIED, EITHER, Twice::Everywhere), @"
+    before reserve 1             OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after reserve 1              INTERRUPTED, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before intend 1              INTERRUPTED, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after intend 1               OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before rest 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after rest 1                 OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before take 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after take 1                 OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before intend 2              OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after intend 2               OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before outcome 1             OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after outcome 1              OUTCOME_UNKNOWN, PARTLY_DONE, ok = ok; tickets 1
+    before settle 1              OUTCOME_UNKNOWN, PARTLY_DONE, ok = ok; tickets 1
+    after settle 1               OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after reply 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before POST /tickets         OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after POST /tickets          OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    answering POST /tickets      OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    ");
+    assert_snapshot!(killed_everywhere(READS_RETRIED, NEXT_START, Twice::Never), @"
+    before sweep 1               NO_ANSWER, ok = ok; orders 1
+    after sweep 1                NO_ANSWER, ok = ok; orders 1
+    before hear 1                ok = ok; orders 1
+    after hear 1                 ok = ok; orders 1
+    before record 1              ok = ok; orders 2
+    after record 1               NO_ANSWER, ok = ok; orders 1
+    after reply 1                NO_ANSWER, ok = ok; orders 1
+    before sweep 2               NO_ANSWER, ok = ok; orders 1
+    after sweep 2                NO_ANSWER, ok = ok; orders 1
+    before GET /orders/A-1001    ok = ok; orders 2
+    after GET /orders/A-1001     ok = ok; orders 2
+    answering GET /orders/A-1001 ok = ok; orders 2
+    ");
 }
 
 #[test]

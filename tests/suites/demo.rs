@@ -39,7 +39,7 @@ fn the_demo_tells_the_truth_and_leaves_nothing_behind() {
         "  error[UNKNOWN_TOOL]: there is no such tool: desk.send_mail",
         "  error[PERMISSION_DENIED]: the plugin of desk.find_order changed since it was accepted, and waits for its operator; nothing was run",
         "  every plugin is accepted as it is",
-        "  tickets k1, k2 and k3                   6                    5            3",
+        "  tickets k1, k2 and k3                   5                    5            3",
         "  the mail m1                             4                    1            1",
         "  what was not granted                    1                    0            0",
         "  the desk counts: tickets 3, mails 1",

@@ -57,7 +57,7 @@ impl Lent {
     /// `manuals` to be written though it is declared to be read.
     pub(crate) async fn to_scribe(lines: &str) -> Self {
         let (world, folder) = scribes();
-        Self::on(world.with_config(lines), folder).await
+        Self::on(world.with_config(&crate::call::once(lines)), folder).await
     }
 
     async fn on(world: World, folder: tempfile::TempDir) -> Self {

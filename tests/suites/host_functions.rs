@@ -12,7 +12,9 @@ use serde_json::json;
 
 /// A world with the notebook, which may keep values.
 fn world() -> World {
-    World::in_memory().with_plugins(&[NOTEBOOK]).with_config("[plugin.notebook]\nkey_value = true")
+    // One attempt is told apart from the next by its key.
+    let lines = "[plugin.notebook]\nkey_value = true\n[retries]\nmost = 0";
+    World::in_memory().with_plugins(&[NOTEBOOK]).with_config(lines)
 }
 
 async fn call(host: &Host, tool: &str, lines: &[&str]) -> Reply {

@@ -63,10 +63,14 @@ const ENVIRONMENT: &[&str] =
 const WRITES: &[(&str, &[&str])] = &[
     ("reserve", &["call::reserve"]),
     ("record", &["call::settle"]),
-    ("take", &["call::reserve", "call::recover", "call::rollback"]),
+    ("take", &["call::reserve", "call::recover", "call::checkpoint", "call::rollback"]),
     ("intend", &["sandbox::capability::http", "sandbox::capability::files"]),
     ("outcome", &["sandbox::capability::http", "sandbox::capability::files", "call::rollback"]),
     ("save", &["sandbox::capability::save"]),
+    ("rest", &["call::retry"]),
+    ("hear", &["call::retry", "call::breaker"]),
+    ("ask", &["call::breaker"]),
+    ("force", &["host::backends"]),
     ("settle", &["call::settle", "call::recover"]),
     ("decide", &["call::decide"]),
     ("roll_back", &["call::rollback"]),
@@ -74,7 +78,8 @@ const WRITES: &[(&str, &[&str])] = &[
 ];
 
 /// What says how a step starts and how it ends, and where alone it is made.
-const STEPS: &[(&str, &str)] = &[("NewAttempt", "call::checkpoint"), ("End", "call::settle")];
+const STEPS: &[(&str, &str)] =
+    &[("NewAttempt", "call::checkpoint"), ("Rest", "call::retry"), ("End", "call::settle")];
 
 /// The beginnings by which SQL in a string is known.
 const SQL: &[&str] = &[

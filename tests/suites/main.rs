@@ -7,6 +7,8 @@ mod attack;
 #[cfg(test)]
 mod backend;
 #[cfg(test)]
+mod breaker;
+#[cfg(test)]
 mod calc;
 #[cfg(test)]
 mod call;
@@ -33,6 +35,8 @@ mod host_functions;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod loops;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod netns;
@@ -42,6 +46,8 @@ mod past;
 mod plugin;
 #[cfg(test)]
 mod power_loss;
+#[cfg(test)]
+mod retries;
 #[cfg(test)]
 mod sandbox;
 #[cfg(test)]

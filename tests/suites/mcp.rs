@@ -3,8 +3,10 @@
 mod callers;
 mod calls;
 mod clients;
+mod conversations;
 mod leaving;
 mod listing;
+mod log;
 mod protocol;
 mod reach;
 mod setup;

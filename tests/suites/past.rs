@@ -35,7 +35,7 @@ impl Meddling {
         let world = World::in_memory()
             .with_plugins(&[guests::MEDDLER])
             .with_config(lines)
-            .with_config("[plugin.meddler]\nkey_value = true")
+            .with_config("[retries]\nmost = 0\n[plugin.meddler]\nkey_value = true")
             .with_config(&format!(
                 "[plugin.meddler.directories]\noutbox = {{ path = {:?}, access = \"write\" }}",
                 outbox.path()

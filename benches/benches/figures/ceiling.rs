@@ -11,7 +11,7 @@ use airlock::model::key::Key;
 use airlock::model::manifest::Repeat;
 use airlock::model::pointer::Unshown;
 use airlock::model::reply::{Stored, Usage};
-use airlock::model::run::Does;
+use airlock::model::run::{Does, Told};
 use airlock::model::staged::Staged;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
@@ -121,6 +121,7 @@ fn new_run(number: usize, repeat: Repeat) -> NewRun {
         attachments: Vec::new(),
         unshown: Unshown::default(),
         trace: TraceId("4bf92f3577b34da6a3ce929d0e0e4736".to_owned()),
+        told: Told::default(),
         owner: ProcessId([3; 16]),
         attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([5; 32]), at },
     }
@@ -152,6 +153,8 @@ fn end(outcomes: Vec<Outcome>) -> End {
         usage: Usage { fuel: 12_345, memory: 1 << 20, effects: 1, time: Duration::from_millis(1), cost: 0 },
         log: String::new(),
         outcomes,
+        past: Vec::new(),
+        reports: None,
         staged: Staged::default(),
         fingerprint: None,
         cleanup: None,

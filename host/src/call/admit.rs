@@ -15,7 +15,7 @@ use crate::model::limits::Limits;
 use crate::sandbox::Prepared;
 
 /// When asking again makes sense, once the queue is full.
-const COME_BACK: Duration = Duration::from_secs(1);
+pub(super) const COME_BACK: Duration = Duration::from_secs(1);
 
 /// A call that has a place.
 #[derive(Debug)]
@@ -39,13 +39,18 @@ impl Admitted {
 
 /// Waits for a place, in turn among callers.
 pub(super) async fn admit(parts: &Parts, valid: Valid) -> Result<Admitted, Turn> {
+    let (place, prepared) = again(parts, &valid).await?;
+    Ok(Admitted { valid, place, prepared })
+}
+
+/// The same for a call that had a place before.
+pub(super) async fn again(parts: &Parts, valid: &Valid) -> Result<(Place, Prepared), Turn> {
     let resolved = valid.fresh().authorized().resolved();
     let wait = resolved.setting().config.limits.wait;
     let prepared = resolved.tool().code.prepared().await;
     let prepared = prepared.map_err(|text| Turn::Refuse(Failure::internal(text)))?;
     let place = place(parts, &resolved.tool().name.plugin, resolved.asker().caller(), wait).await;
-    let place = place.map_err(Turn::Refuse)?;
-    Ok(Admitted { valid, place, prepared })
+    Ok((place.map_err(Turn::Refuse)?, prepared))
 }
 
 /// Waits for a place of this plugin and this caller.

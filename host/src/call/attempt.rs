@@ -1,11 +1,14 @@
 //! Runs the tool once, and waits for what it set going.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::breaker::Permit;
 use super::checkpoint::Started;
 use super::parts::Driven;
-use super::past::{self, Touched};
-use super::reserve::{Earlier, Held, Hold};
+use super::past;
+use super::reserve::{Earlier, Held, Hold, Sitting};
+use super::resolve::Resolved;
 use super::validate::Valid;
 use super::{Parts, folders};
 use crate::model::attachment::{self, is_media_type};
@@ -13,13 +16,14 @@ use crate::model::canonical::repeated;
 use crate::model::classify::Ended;
 use crate::model::clock::Timestamp;
 use crate::model::effect::Effect;
-use crate::model::limits::{Limit, Limits};
+use crate::model::health::Met;
+use crate::model::limits::{AttemptTime, Limit, Limits};
 use crate::model::reply::{Output, Usage};
 use crate::model::run::Lease;
 use crate::model::staged::Staged;
 use crate::plugin::Entry;
 use crate::sandbox::Prepared;
-use crate::sandbox::attempt::{Attempt, Context, Sitting};
+use crate::sandbox::attempt::{self, Attempt, Context};
 use crate::sandbox::capability::effects::Effects;
 use crate::sandbox::capability::secrets::{derived, derived_bytes};
 use crate::sandbox::capability::staging::{Bounds, Staging};
@@ -46,9 +50,19 @@ pub(super) struct Ran {
     pub(super) effects: Vec<Effect>,
     pub(super) outcomes: Vec<Outcome>,
     pub(super) staged: Staged,
-    /// The state of what it touched, as far as its plugin tells.
+    /// The state of what it touched, where its reply tells that.
     pub(super) fingerprint: Option<String>,
+    /// What this attempt, or one before, saved for the next.
+    pub(super) saved: Option<Vec<u8>>,
+    pub(super) sitting: Sitting,
+    /// Whether it ended before a pause: what it touched may have been changed by others since.
+    pub(super) rested: bool,
     pub(super) driven: Driven,
+    pub(super) permit: Permit,
+    /// The origins that it met.
+    pub(super) met: Vec<Met>,
+    /// The longest that one of them asks to be left alone.
+    pub(super) asked_for: Duration,
 }
 
 impl Tried {
@@ -60,17 +74,29 @@ impl Tried {
 
 /// Runs the attempt. The place is given back when the guest has ended; its effects are waited for all the same.
 pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
-    let Held { valid, place, prepared, hold, attempt, earlier, sitting, driven } = started.into_held();
+    let Held { valid, place, prepared, hold, attempt, earlier, sitting, driven, permit } =
+        started.into_held();
     let resolved = valid.fresh().authorized().resolved();
     let entry = Arc::clone(resolved.tool());
     let limits = &resolved.setting().config.limits;
     let log = Logbook::new(limits.log);
-    resolved.told().into_iter().for_each(|line| log.host(line));
     let Earlier { effects, saved, cost } = earlier;
     let effects = journal(parts, &hold, attempt, effects, limits.requests);
     let staging = staging(parts, &entry, &effects, limits.key_value, cost);
     let clock = parts.clock.steady();
-    let prepared = prepare(parts, &valid, &entry, prepared, saved.clone(), sitting, &effects, &staging, &log);
+    let left = limits.run.saturating_sub(clock.saturating_sub(sitting.began));
+    let time = entry.attempt.clone().within(left, limits.run);
+    let prepared = prepare(
+        parts,
+        &valid,
+        &entry,
+        prepared,
+        saved.clone(),
+        (sitting.clock, time),
+        &effects,
+        &staging,
+        &log,
+    );
     let question = Call { tool: entry.tool.name.clone(), input: valid.input().to_owned() };
     let finished = parts.engine.attempt(question, prepared).await;
     drop(place);
@@ -81,30 +107,51 @@ pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
     let ended = beside(effects.stopped().unwrap_or(ended), brought, limits);
     let ended = checked(&entry, ended).await;
     let time = parts.clock.steady().saturating_sub(clock);
+    let saved = staging.latest().or(saved);
     let staged = staging.close();
     let cost = cost + staged.costs.iter().map(|cost| cost.micros).sum::<u64>();
     let usage = Usage { time, effects: effects.requests(), cost, ..finished.usage };
+    let (all, outcomes) = left_behind(parts, resolved, &ended, &effects, &log).await;
+    let ran = Ran {
+        fingerprint: past::told(resolved.setting(), &ended),
+        met: effects.met(),
+        asked_for: effects.asked_for(),
+        valid,
+        hold,
+        attempt,
+        ended,
+        usage,
+        log,
+        effects: all,
+        outcomes,
+        staged,
+        saved,
+        sitting,
+        rested: false,
+        driven,
+        permit,
+    };
+    Tried { ran }
+}
+
+/// The effects of the step once the attempt ended so, and what became of those of this attempt: where it came to nothing, what
+/// it changed in folders is put back.
+async fn left_behind(
+    parts: &Parts,
+    resolved: &Resolved,
+    ended: &Ended,
+    effects: &Effects,
+    log: &Logbook,
+) -> (Vec<Effect>, Vec<Outcome>) {
     let (mut all, mut outcomes) = (effects.all(), effects.outcomes());
     if !matches!(ended, Ended::Replied(_)) {
-        let granted = resolved.setting().config.grants.get(&entry.name.plugin);
-        match folders::put_back(parts, effects.lease().run, granted, &mut all, &log).await {
+        let granted = resolved.setting().config.grants.get(&resolved.tool().name.plugin);
+        match folders::put_back(parts, effects.lease().run, granted, &mut all, log).await {
             Ok(put_back) => outcomes.extend(put_back),
             Err(failure) => log.host(&format!("could not put back what was changed in folders: {failure}")),
         }
     }
-    let effects = all;
-    let touched = Touched {
-        valid: &valid,
-        run: hold.run(),
-        ended: &ended,
-        effects: &effects,
-        outcomes: &outcomes,
-        saved,
-    };
-    let fingerprint = past::touched(parts, touched, &log).await;
-    Tried {
-        ran: Ran { valid, hold, attempt, ended, usage, log, effects, outcomes, staged, fingerprint, driven },
-    }
+    (all, outcomes)
 }
 
 fn journal(parts: &Parts, hold: &Hold, attempt: u32, earlier: Vec<Effect>, requests: u64) -> Arc<Effects> {
@@ -135,7 +182,7 @@ fn prepare(
     entry: &Entry,
     prepared: Prepared,
     saved: Option<Vec<u8>>,
-    start: Timestamp,
+    (start, time): (Timestamp, AttemptTime),
     effects: &Arc<Effects>,
     staging: &Arc<Staging>,
     log: &Logbook,
@@ -163,11 +210,11 @@ fn prepare(
         sitting: entry
             .grants
             .keyed()
-            .then(|| Sitting { seed: derived_bytes(&secret, &[b"seed", &run.bytes()]), start }),
+            .then(|| attempt::Sitting { seed: derived_bytes(&secret, &[b"seed", &run.bytes()]), start }),
         group: Group::of(&entry.name.plugin, &resolved.asker().caller().0),
         log: log.clone(),
         limits: resolved.setting().config.limits.clone(),
-        time: entry.attempt.clone(),
+        time,
         cancel: resolved.cancel().cloned(),
         progress: resolved.progress().map(|progress| progress.masked(&resolved.setting().mask)),
     }

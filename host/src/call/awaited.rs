@@ -11,7 +11,6 @@ use crate::model::failure::{Failure, Kind};
 use crate::model::id::{CallerName, RunId, UserName};
 use crate::model::reply::Reply;
 use crate::model::run::Record;
-use crate::model::state::RunState;
 
 /// The result of a run; `STILL_RUNNING` where it has none within this time.
 pub async fn awaited(
@@ -50,7 +49,7 @@ async fn result(
             return Err(Turn::Refuse(unknown(run)));
         }
         if let Some(record) = record {
-            if record.summary.state != RunState::Running {
+            if !record.summary.state.under_way() {
                 let replay = super::recall::Replay::of(&record).ok_or_else(|| Turn::Refuse(gone(id)))?;
                 return Ok(Box::new(replay));
             }

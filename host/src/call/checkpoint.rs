@@ -1,11 +1,17 @@
 //! The start of an attempt, written down before anything happens.
 
-use super::reserve::{Held, Reserved};
+use std::sync::Arc;
+
+use super::attempt::Ran;
+use super::reserve::{Earlier, Held, Hold, Reserved};
+use super::retry::Rested;
+use super::{Parts, Turn, settle};
 use crate::model::clock::Timestamp;
 use crate::model::id::Digest;
 use crate::model::run::Does;
+use crate::model::state::{Event, RunState};
 use crate::plugin::Entry;
-use crate::store::NewAttempt;
+use crate::store::{NewAttempt, Take};
 
 /// A call whose attempt is written down, or, where it only reads, need not be.
 #[derive(Debug)]
@@ -33,4 +39,32 @@ pub(super) fn rollback(plugin: Digest, attempt: u32, at: Timestamp) -> NewAttemp
 /// Goes on once the checkpoint is durable: `reserve` wrote it with the run.
 pub(super) fn start(reserved: Reserved) -> Started {
     Started { held: reserved.into_held() }
+}
+
+/// Writes down the attempt that follows one that failed.
+pub(super) async fn again(parts: &Arc<Parts>, rested: Rested) -> Result<Started, Turn> {
+    let (mut ran, place, prepared) = rested.into_parts();
+    let at = parts.clock.now();
+    let next = attempt(ran.valid.fresh().authorized().resolved().tool(), ran.attempt + 1, at);
+    match &mut ran.hold {
+        Hold::Leased(lease) => {
+            let (event, owner) = (Event::Retried, parts.store.process());
+            let state = RunState::Running;
+            let take = Take { lease: *lease, event, state, by: None, owner, at, attempt: Some(next) };
+            match parts.store.take(take).await {
+                Ok(Some(taken)) => *lease = taken,
+                Ok(None) => return Err(settle::lost(parts, lease.run)),
+                Err(failure) => return Err(settle::unwritten(&ran, &failure)),
+            }
+        }
+        Hold::Unwritten(_) => {
+            if let Some(past) = ran.sitting.past.last_mut() {
+                past.next = Some(next);
+            }
+        }
+    }
+    let Ran { valid, hold, usage, effects, saved, sitting, driven, permit, .. } = ran;
+    let earlier = Earlier { effects, saved, cost: usage.cost };
+    let attempt = next.attempt;
+    Ok(Started { held: Held { valid, place, prepared, hold, attempt, earlier, sitting, driven, permit } })
 }

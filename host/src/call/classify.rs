@@ -1,26 +1,38 @@
 //! Computes what an attempt means; the decision itself is `model::classify`.
 
+use std::time::Duration;
+
 use super::attempt::{Ran, Tried};
+use super::{Parts, log};
 use crate::model::classify::{self, Verdict};
+use crate::model::health::Report;
 
 /// A call whose attempt is understood.
 #[derive(Debug)]
 pub struct Classified {
-    ran: Ran,
-    verdict: Verdict,
+    pub(super) ran: Ran,
+    pub(super) verdict: Verdict,
+    /// Whether the host itself may try again, as far as what it left behind goes.
+    pub(super) again: bool,
+    /// What is to be told of the origins that it met.
+    pub(super) reports: Vec<Report>,
 }
 
 impl Classified {
-    /// Takes it apart for the stage that follows.
-    pub(super) fn into_parts(self) -> (Ran, Verdict) {
-        (self.ran, self.verdict)
+    /// How long the tool or a backend asks to be left alone.
+    pub(super) fn asked_for(&self) -> Duration {
+        let told = self.verdict.failure().map_or(Duration::ZERO, |failure| failure.retry_after);
+        told.max(self.ran.asked_for)
     }
 }
 
 /// Reads the attempt's end beside the journal of its effects.
-pub(super) fn classify(tried: Tried) -> Classified {
+pub(super) fn classify(parts: &Parts, tried: Tried) -> Classified {
     let mut ran = tried.into_ran();
     let ended = std::mem::replace(&mut ran.ended, classify::Ended::Interrupted);
+    let again = classify::may_be_retried(&ended, &ran.effects);
+    let reports = ran.permit.reports(&ended, &ran.met, parts.clock.now());
     let verdict = classify::classify(ended, &ran.effects);
-    Classified { ran, verdict }
+    log::attempt(parts, &ran.valid, ran.hold.run(), ran.attempt, ran.usage, &verdict);
+    Classified { ran, verdict, again, reports }
 }

@@ -92,8 +92,7 @@ pub async fn decide(
 /// The run as it stands once its process, if that died, is out of the way.
 pub(super) async fn closed(parts: &Arc<Parts>, record: &Record) -> Result<Record, Failure> {
     let run = record.summary.run;
-    let at_it = matches!(record.summary.state, RunState::Running | RunState::RollingBack);
-    if at_it && parts.abandoned(run, record.owner) {
+    if record.summary.state.under_way() && parts.abandoned(run, record.owner) {
         recover::close(parts, run).await.map_err(|failure| refusal(&failure))?;
         let fresh = parts.store.run(run).map_err(|failure| refusal(&failure))?;
         return Ok(fresh.unwrap_or_else(|| record.clone()));

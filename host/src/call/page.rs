@@ -9,7 +9,6 @@ use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::{CallerName, RunId, UserName};
 use crate::model::reply::Page;
-use crate::model::state::RunState;
 use crate::sandbox::capability::secrets::derived;
 
 /// How much of a hash a cursor bears, in hexadecimal digits.
@@ -35,7 +34,7 @@ pub fn page(
         None if parts.drives_for(id, caller, user) => return Err(running(id)),
         None => return Err(unknown(run)),
     };
-    if record.summary.state == RunState::Running {
+    if record.summary.state.under_way() {
         return Err(running(id));
     }
     let Some(stored) = record.stored else { return Err(gone(id)) };

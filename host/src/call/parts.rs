@@ -10,6 +10,8 @@ use tokio::sync::{Notify, Semaphore, watch};
 
 use super::Setting;
 use super::admit::Places;
+use super::loops::Loops;
+use super::tally::Tallies;
 use crate::model::caller::Asker;
 use crate::model::clock::Clock;
 use crate::model::id::{CallerName, ProcessId, RunId, TraceId, UserName};
@@ -32,6 +34,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// What carries out work on files.
     pub files: Files,
+    /// What went well of late, until it is told.
+    pub tallies: Tallies,
     /// Whose turn it is.
     pub places: Places,
     /// Runs that this process drives at this moment, and how many calls are at each: all but one find that they lost.
@@ -42,6 +46,8 @@ pub struct Parts {
     pub unwaited: Arc<Semaphore>,
     /// Told whenever a run of this process ends.
     pub ended: Notify,
+    /// What conversations do again and again.
+    pub loops: Loops,
     /// How many calls are under way.
     calls: watch::Sender<usize>,
 }
@@ -78,10 +84,12 @@ impl Parts {
             places: Places::new(&setting.config.limits),
             files: Files::new(tokio::runtime::Handle::current(), Arc::clone(&store), Arc::clone(&clock)),
             setting: watch::Sender::new(Arc::new(setting)),
+            tallies: Tallies::default(),
             driven: Mutex::default(),
             random: Mutex::new(StdRng::from_seed(seed())),
             unwaited: Arc::new(Semaphore::new(UNWAITED)),
             ended: Notify::new(),
+            loops: Loops::default(),
             calls: watch::Sender::new(0),
             engine,
             store,
@@ -153,6 +161,11 @@ impl Parts {
     /// A trace for a call that brings none.
     pub fn new_trace(&self) -> TraceId {
         TraceId::new(self.random())
+    }
+
+    /// Any number.
+    pub fn number(&self) -> u64 {
+        u64::from_le_bytes(self.random())
     }
 
     fn random<const N: usize>(&self) -> [u8; N] {

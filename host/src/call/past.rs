@@ -15,6 +15,7 @@ use crate::model::failure::{Failure, Kind};
 use crate::model::id::RunId;
 use crate::model::manifest::Cleanup;
 use crate::model::past::{PastCall, PastEffect, Probed, TookEffect};
+use crate::model::reply::Output;
 use crate::model::run::{Does, Record};
 use crate::plugin::Entry;
 use crate::sandbox::capability::secrets::derived;
@@ -27,20 +28,17 @@ use crate::store::Outcome;
 pub(super) struct Touched<'a> {
     pub(super) valid: &'a Valid,
     pub(super) run: RunId,
-    pub(super) ended: &'a Ended,
+    /// What came of it, where it succeeded.
+    pub(super) output: Option<&'a Output>,
     pub(super) effects: &'a [Effect],
     pub(super) outcomes: &'a [Outcome],
     pub(super) saved: Option<Vec<u8>>,
 }
 
-/// The state of what an attempt touched: as its reply tells it, else as its plugin does where that can take it back.
-/// Nobody knows it where the plugin does not answer.
-pub(super) async fn touched(parts: &Parts, touched: Touched<'_>, log: &Logbook) -> Option<String> {
-    let Touched { valid, run, ended, effects, outcomes, saved } = touched;
-    let resolved = valid.fresh().authorized().resolved();
-    let (setting, entry) = (resolved.setting(), resolved.tool());
-    let output = match ended {
-        Ended::Replied(output) => Some(output),
+/// The state of what an attempt touched, as its reply tells it.
+pub(super) fn told(setting: &Setting, ended: &Ended) -> Option<String> {
+    match ended {
+        Ended::Replied(output) => output.fingerprint.as_ref().map(|state| masked(setting, state)),
         Ended::Declared(_)
         | Ended::Trapped(_)
         | Ended::BadOutput(_)
@@ -50,10 +48,15 @@ pub(super) async fn touched(parts: &Parts, touched: Touched<'_>, log: &Logbook) 
         | Ended::Drifted(_)
         | Ended::Withdrawn
         | Ended::Interrupted => None,
-    };
-    if let Some(state) = output.and_then(|output| output.fingerprint.as_ref()) {
-        return Some(masked(setting, state));
     }
+}
+
+/// The state of what a call touched whose reply does not tell it: as its plugin does, where that can take it back. Nobody
+/// knows it where the plugin does not answer.
+pub(super) async fn touched(parts: &Parts, touched: Touched<'_>, log: &Logbook) -> Option<String> {
+    let Touched { valid, run, output, effects, outcomes, saved } = touched;
+    let resolved = valid.fresh().authorized().resolved();
+    let (setting, entry) = (resolved.setting(), resolved.tool());
     let asks = matches!(entry.tool.cleanup, Cleanup::Release | Cleanup::Automatic | Cleanup::Destructive);
     if !asks || Left::by(effects).nothing() || !entry.code.prepared().await.ok()?.rolls_back() {
         return None;

@@ -47,7 +47,7 @@ impl Replay {
     /// What is stored of a run; none where it has not ended.
     pub(super) fn of(record: &Record) -> Option<Self> {
         // One that is at it again still holds what its last attempt came to.
-        if record.summary.state == RunState::Running {
+        if matches!(record.summary.state, RunState::Running | RunState::BackingOff) {
             return None;
         }
         Some(Self {
@@ -103,7 +103,7 @@ pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized
         };
         if let Some(run) = &mut found.known.run {
             let abandoned = found.owner == parts.store.process() && !parts.drives(found.run);
-            run.orphaned |= run.state == RunState::Running && abandoned;
+            run.orphaned |= run.state.under_way() && abandoned;
         }
         match found.known.answer(action) {
             Answer::Fresh => return Ok(Fresh { authorized, input, action, again: None }),

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use super::{Parts, folders, rollback, settle};
 use crate::model::classify::{Ended, classify};
 use crate::model::id::RunId;
-use crate::model::state::{Event, RunState};
+use crate::model::state::{Event, RunState, deaths};
 use crate::sandbox::logbook::Logbook;
 use crate::store::{StoreFailure, Take};
+
+/// A call that takes its process down so often is not likely to meet a power cut each time.
+const POISON: u32 = 3;
 
 /// Closes every run that nobody drives: its process is gone, or it is this one and could not write the end down. Gives
 /// how many there were.
@@ -58,6 +61,8 @@ pub(super) async fn close(parts: &Arc<Parts>, run: RunId) -> Result<(), StoreFai
     let granted = setting.config.grants.get(&record.summary.tool.plugin);
     let outcomes = folders::put_back(parts, run, granted, &mut record.effects, &log).await?;
     let verdict = classify(Ended::Interrupted, &record.effects);
+    let deaths = deaths(record.events.iter().map(|happened| happened.event.as_str()));
+    let verdict = if deaths >= POISON { verdict.poisoned(deaths) } else { verdict };
     let life = settle::key_life(&setting.config.limits, record.repeat);
     let shaping = settle::Shaping { entry: None, unshown: &record.unshown, setting: &setting };
     let mut end = settle::end(verdict, record.key.as_deref(), life, shaping);

@@ -1,8 +1,10 @@
 //! Makes the run, its key and its first attempt in one transaction, or takes the run that the key re-arms.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::admit::{Admitted, Place};
+use super::admit::Place;
+use super::breaker::{Passed, Permit};
 use super::parts::Driven;
 use super::recall::unavailable;
 use super::validate::Valid;
@@ -16,7 +18,7 @@ use crate::model::key::Key;
 use crate::model::run::{Lease, Record};
 use crate::model::state::Event;
 use crate::sandbox::Prepared;
-use crate::store::{KeyFound, NewRun, Reserved as Made, Take};
+use crate::store::{KeyFound, NewRun, Past, Reserved as Made, Take};
 
 /// A call whose run exists, or, where it only reads, will exist when it ends.
 #[derive(Debug)]
@@ -34,9 +36,22 @@ pub(super) struct Held {
     pub(super) hold: Hold,
     pub(super) attempt: u32,
     pub(super) earlier: Earlier,
-    /// Where the clock of the guest starts, if its requests are keyed.
-    pub(super) sitting: Timestamp,
+    pub(super) sitting: Sitting,
     pub(super) driven: Driven,
+    pub(super) permit: Permit,
+}
+
+/// What holds for all attempts that one call makes.
+#[derive(Debug)]
+pub(super) struct Sitting {
+    /// Where the clock of the guest starts, if its requests are keyed.
+    pub(super) clock: Timestamp,
+    /// When its first attempt began, by the steady clock.
+    pub(super) began: Duration,
+    /// The number of its first attempt.
+    pub(super) first: u32,
+    /// Its attempts so far, where the run is written when it ends.
+    pub(super) past: Vec<Past>,
 }
 
 /// What earlier attempts of the step left.
@@ -82,15 +97,16 @@ impl Reserved {
 }
 
 /// Makes or takes the run. Who loses the key looks again at what became of it.
-pub(super) async fn reserve(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> {
-    match admitted.valid().fresh().again().cloned() {
-        Some(found) => take(parts, admitted, &found).await,
-        None => make(parts, admitted).await,
+pub(super) async fn reserve(parts: &Arc<Parts>, passed: Passed) -> Result<Reserved, Turn> {
+    match passed.admitted().valid().fresh().again().cloned() {
+        Some(found) => take(parts, passed, &found).await,
+        None => make(parts, passed).await,
     }
 }
 
-async fn make(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> {
+async fn make(parts: &Arc<Parts>, passed: Passed) -> Result<Reserved, Turn> {
     let run = parts.new_run();
+    let (admitted, permit) = passed.into_parts();
     let (valid, place, prepared) = admitted.into_parts();
     let driven = parts.drive_new(run, valid.fresh().authorized().resolved().asker());
     let began = parts.clock.now();
@@ -111,13 +127,14 @@ async fn make(parts: &Arc<Parts>, admitted: Admitted) -> Result<Reserved, Turn> 
             hold,
             attempt: 1,
             earlier: Earlier::default(),
-            sitting: began,
+            sitting: Sitting { clock: began, began: parts.clock.steady(), first: 1, past: Vec::new() },
             driven,
+            permit,
         },
     })
 }
 
-async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Result<Reserved, Turn> {
+async fn take(parts: &Arc<Parts>, passed: Passed, found: &KeyFound) -> Result<Reserved, Turn> {
     let driven = parts.drive(found.run);
     let began = parts.clock.now();
     let record = parts.store.run(found.run).map_err(|failure| unavailable(&failure))?;
@@ -131,6 +148,7 @@ async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Resul
         return Err(Turn::Refuse(late(found.run)));
     }
     let attempt = record.summary.attempts + 1;
+    let (admitted, permit) = passed.into_parts();
     let (valid, place, prepared) = admitted.into_parts();
     let take = Take {
         lease: found.lease,
@@ -143,9 +161,13 @@ async fn take(parts: &Arc<Parts>, admitted: Admitted, found: &KeyFound) -> Resul
     };
     match parts.store.take(take).await.map_err(|failure| unavailable(&failure))? {
         Some(lease) => {
-            let (hold, sitting) = (Hold::Leased(lease), sitting(&record).unwrap_or(began));
+            let hold = Hold::Leased(lease);
+            let clock = sitting(&record).unwrap_or(began);
+            let sitting = Sitting { clock, began: parts.clock.steady(), first: attempt, past: Vec::new() };
             let earlier = Earlier { effects: record.effects, saved: record.saved, cost: record.usage.cost };
-            Ok(Reserved { held: Held { valid, place, prepared, hold, attempt, earlier, sitting, driven } })
+            Ok(Reserved {
+                held: Held { valid, place, prepared, hold, attempt, earlier, sitting, driven, permit },
+            })
         }
         None => Err(Turn::Again),
     }
@@ -163,7 +185,17 @@ fn late(run: RunId) -> Failure {
 fn sitting(record: &Record) -> Option<Timestamp> {
     let binds = |state| matches!(state, EffectState::Open | EffectState::Done);
     let first = record.effects.iter().find(|effect| effect.key.is_some() && binds(effect.state))?;
-    record.attempts.iter().find(|attempt| attempt.attempt == first.attempt).map(|attempt| attempt.began)
+    // The attempts that follow one that failed are of its sitting.
+    let sat_down = |at: Timestamp| {
+        let begins = [Event::Began, Event::Rearmed].map(Event::word);
+        record.events.iter().any(|happened| happened.at == at && begins.contains(&happened.event.as_str()))
+    };
+    let earlier = record.attempts.iter().filter(|attempt| attempt.attempt <= first.attempt);
+    let begun = earlier.filter(|attempt| attempt.attempt == first.attempt || sat_down(attempt.began));
+    begun
+        .map(|attempt| (sat_down(attempt.began), attempt.attempt, attempt.began))
+        .max()
+        .map(|(.., began)| began)
 }
 
 fn new_run(parts: &Parts, valid: &Valid, run: RunId, began: Timestamp) -> NewRun {
@@ -188,6 +220,7 @@ fn new_run(parts: &Parts, valid: &Valid, run: RunId, began: Timestamp) -> NewRun
         attachments: resolved.attachments().to_vec(),
         unshown: entry.tool.unshown.clone(),
         trace: resolved.trace().clone(),
+        told: resolved.told().clone(),
         owner: parts.store.process(),
         attempt: checkpoint::attempt(entry, 1, began),
     }

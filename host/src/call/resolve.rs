@@ -11,6 +11,7 @@ use crate::model::failure::{Failure, Kind};
 use crate::model::id::{CallerName, SceneName, ToolName, TraceId, UserName};
 use crate::model::key::Key;
 use crate::model::nearest::nearest_tools;
+pub use crate::model::run::Told;
 use crate::plugin::Entry;
 
 /// A call as it comes in.
@@ -32,6 +33,8 @@ pub struct Request {
     pub key: Option<String>,
     /// The trace that the call belongs to.
     pub trace: Option<TraceId>,
+    /// Whether its caller, an agent, makes other calls of that trace: if they go round in circles, it is told so.
+    pub conversation: bool,
     /// By which the caller says that it wants no more of it.
     pub cancel: Option<Cancel>,
     /// Where it is told how far the call is.
@@ -52,32 +55,10 @@ impl Request {
             scene: None,
             key: None,
             trace: None,
+            conversation: false,
             cancel: None,
             progress: None,
             told: Told::default(),
-        }
-    }
-}
-
-/// What an agent says of itself: kept with the call, and believed of nobody.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
-    /// The model that asks.
-    pub model: Option<String>,
-    /// Why it asks.
-    pub reason: Option<String>,
-}
-
-impl Told {
-    /// The line of the log; none where nothing was said.
-    fn line(&self) -> Option<String> {
-        const MOST: usize = 1000;
-        let cut = |text: &String| text.chars().take(MOST).collect::<String>();
-        match (self.model.as_ref().map(cut), self.reason.as_ref().map(cut)) {
-            (None, None) => None,
-            (Some(model), None) => Some(format!("asked for by {model}")),
-            (None, Some(reason)) => Some(format!("asked for because: {reason}")),
-            (Some(model), Some(reason)) => Some(format!("asked for by {model}, because: {reason}")),
         }
     }
 }
@@ -94,7 +75,7 @@ pub struct Resolved {
     trace: TraceId,
     cancel: Option<Cancel>,
     progress: Option<Progress>,
-    told: Option<String>,
+    told: Told,
 }
 
 impl Resolved {
@@ -143,9 +124,9 @@ impl Resolved {
         self.progress.as_ref()
     }
 
-    /// What the agent says of itself, as a line of the log.
-    pub fn told(&self) -> Option<&str> {
-        self.told.as_deref()
+    /// What the agent says of itself.
+    pub fn told(&self) -> &Told {
+        &self.told
     }
 }
 
@@ -158,6 +139,7 @@ pub(super) fn resolve(request: &Request, call: &Call) -> Result<Resolved, Turn> 
         Turn::Refuse(Failure::new(Kind::InvalidInput, code::INVALID_KEY, fault.to_string()))
     })?;
     let tool = tool(setting, &asker, &request.tool).map_err(Turn::Refuse)?;
+    call.goes_round().map_err(Turn::Refuse)?;
     Ok(Resolved {
         setting: Arc::clone(setting),
         tool: Arc::clone(tool),
@@ -168,7 +150,7 @@ pub(super) fn resolve(request: &Request, call: &Call) -> Result<Resolved, Turn> 
         trace: call.trace().clone(),
         cancel: request.cancel.clone(),
         progress: request.progress.clone(),
-        told: request.told.line(),
+        told: request.told.bounded(&setting.mask),
     })
 }
 

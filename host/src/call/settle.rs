@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::attempt::{LONG, Ran};
 use super::classify::Classified;
+use super::parts::Driven;
+use super::past::{self, Touched};
 use super::recall::Replay;
 use super::reserve::Hold;
 use super::shape::result;
@@ -11,6 +13,7 @@ use super::{Parts, Setting, Turn};
 use crate::model::attachment::Attachment;
 use crate::model::classify::Verdict;
 use crate::model::code;
+use crate::model::effect::Effect;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::RunId;
 use crate::model::limits::Limits;
@@ -21,6 +24,7 @@ use crate::model::secret::Mask;
 use crate::model::staged::Staged;
 use crate::model::state::{Event, RunState};
 use crate::plugin::Entry;
+use crate::sandbox::logbook::Logbook;
 use crate::store::{End, KeyLife, Reserved, StoreFailure};
 
 /// A call whose end is written down.
@@ -68,30 +72,70 @@ impl Finished {
 
 /// Writes the end down and waits until it is durable, where anybody could ever ask for it again.
 pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result<Finished, Turn> {
-    let (ran, verdict) = classified.into_parts();
-    let Ran { valid, hold, attempt, usage, log, effects, outcomes, staged, fingerprint, driven, ended: _ } =
-        ran;
+    let Classified { ran, verdict, reports, again: _ } = classified;
+    let fingerprint = fingerprint(parts, &ran, &verdict).await;
+    let Ran {
+        valid, hold, attempt, usage, log, effects, outcomes, staged, sitting, driven, mut permit, ..
+    } = ran;
     let resolved = valid.fresh().authorized().resolved();
     let entry = resolved.tool();
     let key = key_told(&hold, resolved.key().map(crate::model::key::Key::as_str), hold.run());
     let setting = resolved.setting();
     let life = key_life(&setting.config.limits, entry.tool.repeat);
+    let text = self::log(&log, verdict.failure(), &setting.mask);
     let mut end = shaped(verdict, key.clone(), life, Arc::clone(entry), Arc::clone(setting)).await;
     end.attempt = attempt;
     end.fingerprint = fingerprint;
     end.usage = usage;
     end.outcomes = outcomes;
-    end.staged = lasting(staged, &end, &setting.mask);
+    end.staged = lasting(staged, end.event == Event::Completed, end.rearms, &setting.mask);
     end.at = parts.clock.now();
-    let text = log.text() + &end.log;
-    end.log = setting.mask.text(&text).unwrap_or(text);
+    end.past = sitting.past;
+    end.reports = permit.bundle(reports, end.at);
+    end.log = text;
     let dropped = valid.dropped().to_vec();
     let (stored, attachments) = (end.stored.clone(), end.kept.attachments.clone());
     let finished = Finished { run: hold.run(), attempts: attempt, usage, stored, attachments, dropped };
     let leased = matches!(hold, Hold::Leased(_));
-    let written = match hold {
+    let written = written(parts, hold, end, driven).await;
+    if let Ok(true) = written {
+        permit.told();
+    }
+    match written {
+        Ok(true) => Ok(finished),
+        Ok(false) if leased => Err(lost(parts, finished.run)),
+        Ok(false) => Err(Turn::Again),
+        Err(failure) => Err(unheard(finished.run, &effects, key.as_deref(), &failure)),
+    }
+}
+
+/// The state of what a call touched, as its reply or else its plugin tells it.
+async fn fingerprint(parts: &Parts, ran: &Ran, verdict: &Verdict) -> Option<String> {
+    // Asked for after a pause, it would tell what others did meanwhile.
+    if ran.fingerprint.is_some() || ran.rested {
+        return ran.fingerprint.clone();
+    }
+    let touched = Touched {
+        valid: &ran.valid,
+        run: ran.hold.run(),
+        output: verdict.output(),
+        effects: &ran.effects,
+        outcomes: &ran.outcomes,
+        saved: ran.saved.clone(),
+    };
+    past::touched(parts, touched, &ran.log).await
+}
+
+/// Writes the end down, and waits for that where anybody could ask for it; `false` where the run or the key is another's.
+async fn written(parts: &Arc<Parts>, hold: Hold, end: End, driven: Driven) -> Result<bool, StoreFailure> {
+    match hold {
         Hold::Leased(lease) => parts.store.settle(lease, end).await,
-        Hold::Unwritten(new) if new.key.is_some() || !end.staged.is_empty() => {
+        Hold::Unwritten(new)
+            if new.key.is_some()
+                || !end.staged.is_empty()
+                || !end.past.is_empty()
+                || end.reports.is_some() =>
+        {
             parts.store.record(*new, end).await.map(|made| matches!(made, Reserved::Won(_)))
         }
         Hold::Unwritten(new) => {
@@ -105,23 +149,16 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
             });
             Ok(true)
         }
-    };
-    match written {
-        Ok(true) => Ok(finished),
-        Ok(false) if leased => Err(lost(parts, finished.run)),
-        Ok(false) => Err(Turn::Again),
-        Err(failure) if effects.is_empty() => Err(Turn::Refuse(unstored(&failure, key.as_deref()))),
-        Err(failure) => Err(Turn::Refuse(unknown(finished.run, &failure))),
     }
 }
 
 /// What lasts of what an attempt set aside: values where it succeeded, what it saved where there can be another, and
 /// what it cost in any case.
-fn lasting(mut staged: Staged, end: &End, mask: &Mask) -> Staged {
-    if end.event != Event::Completed {
+pub(super) fn lasting(mut staged: Staged, succeeded: bool, again: bool, mask: &Mask) -> Staged {
+    if !succeeded {
         staged.values.clear();
     }
-    if !end.rearms {
+    if !again {
         staged.saved = None;
     }
     for cost in &mut staged.costs {
@@ -130,8 +167,38 @@ fn lasting(mut staged: Staged, end: &End, mask: &Mask) -> Staged {
     staged
 }
 
+/// The answer when it is not known whether what ends an attempt was written down.
+fn unheard(run: RunId, effects: &[Effect], key: Option<&str>, failure: &StoreFailure) -> Turn {
+    Turn::Refuse(if effects.is_empty() { unstored(failure, key) } else { unknown(run, failure) })
+}
+
+/// The same between two attempts.
+pub(super) fn unwritten(ran: &Ran, failure: &StoreFailure) -> Turn {
+    let resolved = ran.valid.fresh().authorized().resolved();
+    let (run, given) = (ran.hold.run(), resolved.key().map(crate::model::key::Key::as_str));
+    unheard(run, &ran.effects, key_told(&ran.hold, given, run).as_deref(), failure)
+}
+
+/// `ok`, or the code of the failure, as it is stored.
+pub(super) fn word(verdict: &Verdict, mask: &Mask) -> String {
+    let code = verdict.failure().map_or("ok", |failure| &failure.code);
+    mask.text(code).unwrap_or_else(|| code.to_owned())
+}
+
+/// What the guest and the host wrote, and why it failed where only the log may know.
+pub(super) fn log(log: &Logbook, failure: Option<&Failure>, mask: &Mask) -> String {
+    let line = failure.and_then(|failure| failure.log.as_deref()).map(told).unwrap_or_default();
+    let text = log.text() + &line;
+    mask.text(&text).unwrap_or(text)
+}
+
+/// What the host says in a log, in one line: what a guest put into it does not speak for the host.
+fn told(line: &str) -> String {
+    format!("host: {}\n", line.replace('\n', "\\n"))
+}
+
 /// The answer when another process has taken the run over: what that one wrote, and never another execution.
-fn lost(parts: &Parts, run: RunId) -> Turn {
+pub(super) fn lost(parts: &Parts, run: RunId) -> Turn {
     let record = match parts.store.run(run) {
         Ok(record) => record,
         Err(failure) => return Turn::Refuse(unknown(run, &failure)),
@@ -180,17 +247,15 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, shaping: S
     let mask = &shaping.setting.mask;
     let event = verdict.event();
     let rearms = verdict.rearms() && key.is_some();
-    let cleanup = match &verdict {
-        Verdict::Done(output) => output.cleanup,
-        Verdict::Failed { .. } | Verdict::Partial { .. } | Verdict::Unknown { .. } => None,
-    };
+    let cleanup = verdict.output().and_then(|output| output.cleanup);
     let (shaped, word, log) = match verdict {
         Verdict::Done(output) => {
             (result::output(shaping.entry, shaping.setting, output), "ok".to_owned(), None)
         }
         Verdict::Failed { failure, .. }
         | Verdict::Partial { failure, .. }
-        | Verdict::Unknown { failure, .. } => {
+        | Verdict::Unknown { failure, .. }
+        | Verdict::Poisoned { failure } => {
             let failure = match key.filter(|_| rearms) {
                 Some(key) => failure.with_detail("key", key),
                 None => failure,
@@ -210,9 +275,10 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, shaping: S
         word,
         rearms,
         usage: Usage::default(),
-        // One line: what a guest put into it does not speak for the host.
-        log: log.map(|line| format!("host: {}\n", line.replace('\n', "\\n"))).unwrap_or_default(),
+        log: log.as_deref().map(told).unwrap_or_default(),
         outcomes: Vec::new(),
+        past: Vec::new(),
+        reports: None,
         staged: Staged::default(),
         fingerprint: None,
         cleanup,

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use tokio::sync::SetOnce;
 
+use super::loops::Coming;
 use super::recall::Replay;
 use super::resolve::Request;
 use super::settle::Finished;
-use super::{Parts, Setting};
+use super::{Parts, Setting, log};
 use crate::model::attachment::Attachment;
-use crate::model::failure::Failure;
+use crate::model::failure::{Failure, Kind};
 use crate::model::id::{RunId, TraceId};
 use crate::model::pointer::Unshown;
 use crate::model::reply::{Meta, Reply, Stored, Usage};
@@ -28,17 +29,26 @@ pub struct Call {
     trace: TraceId,
     setting: Arc<Setting>,
     run: SetOnce<RunId>,
+    /// What was asked; none where a reply is looked up.
+    asked: Option<log::Asked>,
+    /// The call as a turn of its conversation, where it has one.
+    coming: Option<Coming>,
 }
 
 impl Call {
     /// A call that comes in now.
     pub fn begin(parts: &Parts, request: &Request) -> Self {
-        Self::of(parts, request.trace.clone().unwrap_or_else(|| parts.new_trace()))
+        let call = Self::of(parts, request.trace.clone().unwrap_or_else(|| parts.new_trace()));
+        let asked = log::Asked::of(request, &call.setting);
+        let coming = Some(&call.setting.config.loops).filter(|_| !asked.polls());
+        let coming = coming.and_then(|limits| parts.loops.coming(request, *limits));
+        Self { asked: Some(asked), coming, ..call }
     }
 
     /// Something that is asked for now, of a call that this trace belongs to.
     pub(super) fn of(parts: &Parts, trace: TraceId) -> Self {
-        Self { came: parts.clock.steady(), trace, setting: parts.setting(), run: SetOnce::new() }
+        let (came, setting) = (parts.clock.steady(), parts.setting());
+        Self { came, trace, setting, run: SetOnce::new(), asked: None, coming: None }
     }
 
     /// Takes note of the run that it made or took. One that is looked at again may take another.
@@ -61,6 +71,23 @@ impl Call {
         &self.setting
     }
 
+    /// Refuses a call that goes round in circles.
+    pub(super) fn goes_round(&self) -> Result<(), Failure> {
+        self.coming.as_ref().map_or(Ok(()), Coming::allowed)
+    }
+
+    /// The reply as it leaves: its conversation takes it down, and the log has its line.
+    fn answered(&self, parts: &Parts, mut reply: Reply) -> Reply {
+        if let Some(coming) = &self.coming {
+            let body = reply.body.as_deref().map_err(|error| &**error);
+            reply.meta.rounds = parts.loops.answered(coming, body, &reply.attachments);
+        }
+        if let Some(asked) = &self.asked {
+            log::call(parts, &self.setting, asked, &reply);
+        }
+        reply
+    }
+
     fn meta(&self, parts: &Parts) -> Meta {
         let took = parts.clock.steady().saturating_sub(self.came);
         Meta {
@@ -75,6 +102,7 @@ impl Call {
             dropped: Vec::new(),
             trimmed: None,
             replayed: false,
+            rounds: None,
             trace_id: self.trace.clone(),
         }
     }
@@ -95,7 +123,8 @@ pub(super) fn reply(parts: &Parts, call: &Call, finished: &Finished) -> Reply {
         trimmed: finished.stored().trimmed.clone(),
         ..call.meta(parts)
     };
-    Reply { body: finished.stored().to_body(), attachments: finished.attachments().to_vec(), meta }
+    let attachments = finished.attachments().to_vec();
+    call.answered(parts, Reply { body: finished.stored().to_body(), attachments, meta })
 }
 
 /// The reply to a call that was made before: the stored result, byte for byte, and a `meta` of its own.
@@ -113,7 +142,7 @@ pub(super) fn replay(parts: &Parts, call: &Call, replay: &Replay) -> Reply {
         ..call.meta(parts)
     };
     match attachments(parts, replay.run, &replay.stored) {
-        Ok(attachments) => Reply { body: replay.stored.to_body(), attachments, meta },
+        Ok(attachments) => call.answered(parts, Reply { body: replay.stored.to_body(), attachments, meta }),
         Err(failure) => refusal(parts, call, &failure),
     }
 }
@@ -125,7 +154,12 @@ pub(super) fn refusal(parts: &Parts, call: &Call, failure: &Failure) -> Reply {
     }
     let stored = result::error(failure, &Unshown::default(), &call.setting).stored;
     let meta = Meta { trimmed: stored.trimmed.clone(), ..call.meta(parts) };
-    Reply { body: stored.to_body(), attachments: Vec::new(), meta }
+    let reply = Reply { body: stored.to_body(), attachments: Vec::new(), meta };
+    // A call that goes on without its caller has its end before it.
+    if failure.kind == Kind::Waiting && call.run.initialized() {
+        return reply;
+    }
+    call.answered(parts, reply)
 }
 
 /// The reply to a look ahead: no run was made.

@@ -11,6 +11,7 @@ use crate::model::limits::{CompileLimits, Limits};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Longer than any law asks to keep what was said.
@@ -55,10 +56,13 @@ const COMPILE_MEMORY: (u64, u64) = (128 << 20, 1 << 40);
 /// Room for the code of one large component, and more than any disk has.
 const CACHE: (u64, u64) = (16 << 20, 1 << 50);
 
-/// Resolves `[limits]`.
-pub(super) fn limits(written: written::Limits, faults: &mut Vec<Fault>) -> Limits {
+/// Resolves `[limits]`, where one attempt of some tool may take this long.
+pub(super) fn limits(written: written::Limits, longest: Duration, faults: &mut Vec<Fault>) -> Limits {
     let usual = Limits::default();
     let attempt = time("limits.attempt", written.attempt.as_ref(), ATTEMPT, faults).unwrap_or(usual.attempt);
+    let longest = longest.max(attempt);
+    let run =
+        time("limits.run", written.run.as_ref(), (longest, DAY), faults).unwrap_or(usual.run.max(longest));
     let mut within = |key: &str, written, usual: Duration| {
         let path = format!("limits.{key}");
         time(&path, written, (MILLISECOND, attempt), faults).unwrap_or(usual.min(attempt))
@@ -92,6 +96,7 @@ pub(super) fn limits(written: written::Limits, faults: &mut Vec<Fault>) -> Limit
         at_once: narrow(count("at_once", written.at_once.as_ref(), PLACES, usual.at_once.into())),
         waiting: narrow(count("waiting", written.waiting.as_ref(), (1, 1_000_000), usual.waiting.into())),
         attempt,
+        run,
         connect,
         read,
         memory,
@@ -158,14 +163,17 @@ fn number(
     bounds: (u64, u64),
     faults: &mut Vec<Fault>,
 ) -> Option<u64> {
-    bounded(
-        &format!("limits.{key}"),
-        written?.span(),
-        *written?.get_ref(),
-        bounds,
-        |number| number.to_string(),
-        faults,
-    )
+    whole(&format!("limits.{key}"), written, bounds, faults)
+}
+
+/// A whole number between two bounds; none where nothing was written.
+pub(super) fn whole(
+    path: &str,
+    written: Option<&Spanned<u64>>,
+    bounds: (u64, u64),
+    faults: &mut Vec<Fault>,
+) -> Option<u64> {
+    bounded(path, written?.span(), *written?.get_ref(), bounds, |number| number.to_string(), faults)
 }
 
 fn bounded<T: Copy + PartialOrd>(

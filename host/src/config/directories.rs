@@ -22,12 +22,13 @@ pub(super) struct Own {
 }
 
 impl Own {
-    pub(super) fn of(folder: &Path, plugins: &Path, state: &Path) -> Self {
-        let all = vec![
+    pub(super) fn of(folder: &Path, plugins: &Path, state: &Path, log: Option<&Path>) -> Self {
+        let mut all = vec![
             (real(folder), "the configuration and its lock"),
             (real(plugins), "plugins"),
             (real(state), "what the host keeps"),
         ];
+        all.extend(log.map(|log| (real(log), "the log")));
         Self { folder: folder.to_owned(), all }
     }
 }

@@ -16,7 +16,7 @@ use super::read::Named;
 use super::resolved::{Config, HttpGrant, PluginGrants, ToolRules};
 use super::secrets::Secrets;
 use super::written::{self, McpName, PluginName, SecretName, Written};
-use super::{bounds, callers, regular, secrets};
+use super::{bounds, callers, log, loops, regular, retries, secrets};
 use crate::model::id::ToolName;
 use crate::model::limits::Limits;
 use crate::model::nearest::nearest;
@@ -36,11 +36,13 @@ pub(super) fn resolve(
     let folder = file.parent().unwrap_or(Path::new(""));
     let mentions = Mentions::of(text, &written);
     let scenes = callers::scenes(value(written.scenes), faults);
-    let limits = bounds::limits(value(written.limits), faults);
     let tools = tools(value(written.tools), faults);
+    let longest = tools.values().filter_map(|rules| rules.timeout).max().unwrap_or_default();
+    let limits = bounds::limits(value(written.limits), longest, faults);
     let names = names(written.secrets.as_ref());
     let (plugins, state) = folders(written.plugins, written.state, folder, faults);
-    let own = Own::of(folder, &plugins, &state);
+    let log = log::log(value(written.log), folder, faults);
+    let own = Own::of(folder, &plugins, &state, log.file.as_deref());
     Config {
         file: file.to_owned(),
         grants: grants(value(written.plugin), &names, &limits, &tools, &own, faults),
@@ -49,11 +51,15 @@ pub(super) fn resolve(
         roots: roots(value(written.http), folder, faults),
         pinning: value(written.lock),
         compile: bounds::compile(value(written.compile), faults),
+        retries: retries::retries(value(written.retries), limits.run, faults),
+        breaker: retries::breaker(value(written.breaker), faults),
+        loops: loops::loops(value(written.loops), faults),
         mcp_names: mcp_names(value(value(written.mcp).names), faults),
         mentions,
         scenes,
         plugins,
         state,
+        log,
         limits,
         tools,
     }
@@ -107,8 +113,10 @@ fn tools(written: Named<ToolName, written::Tool>, faults: &mut Vec<Fault>) -> BT
         let tool = tool.into_inner();
         let path = format!("tools.\"{}\".timeout", name.get_ref());
         let timeout = bounds::time(&path, tool.timeout.as_ref(), bounds::ATTEMPT, faults);
-        tools
-            .insert(name.into_inner(), ToolRules { confirm: tool.confirm.map(Spanned::into_inner), timeout });
+        let path = format!("tools.\"{}\".retries", name.get_ref());
+        let retries = retries::most(&path, tool.retries.as_ref(), faults);
+        let confirm = tool.confirm.map(Spanned::into_inner);
+        tools.insert(name.into_inner(), ToolRules { confirm, timeout, retries });
     }
     tools
 }

@@ -11,8 +11,10 @@ use super::mentions::Mentions;
 use crate::model::caller::{Caller, Confirm, Scenes};
 use crate::model::id::{CallerName, ToolName};
 use crate::model::limits::{CompileLimits, Limits};
+use crate::model::loops::LoopLimits;
 use crate::model::origin::{OriginPattern, PathPattern};
 use crate::model::secret::SecretValue;
+use crate::model::{breaker, retry};
 
 /// All that an operator decides.
 #[derive(Debug, Clone)]
@@ -37,6 +39,14 @@ pub struct Config {
     pub secrets: BTreeMap<String, SecretValue>,
     /// Limits of every call.
     pub limits: Limits,
+    /// How often calls are tried again, and how soon.
+    pub retries: retry::Policy,
+    /// When a backend that keeps failing is left alone.
+    pub breaker: breaker::Policy,
+    /// When calls that go round in circles are told so, and stopped.
+    pub loops: LoopLimits,
+    /// Where the log goes.
+    pub log: LogTo,
     /// Rules of single tools.
     pub tools: BTreeMap<ToolName, ToolRules>,
     /// What tools are called over MCP, where it is not `plugin__tool`; no two the same.
@@ -168,6 +178,27 @@ pub struct ToolRules {
     pub confirm: Option<Confirm>,
     /// How long one attempt may take, where it is not the limit for all.
     pub timeout: Option<Duration>,
+    /// How often it is tried again, where it is not what holds for all.
+    pub retries: Option<u32>,
+}
+
+/// Where the lines of calls go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogTo {
+    /// What they look like.
+    pub format: LogFormat,
+    /// The file that they are added to; where there is none, the standard error of a process that serves.
+    pub file: Option<PathBuf>,
+}
+
+/// What lines of the log look like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object each.
+    #[default]
+    Json,
+    /// Words.
+    Text,
 }
 
 /// What becomes of a plugin that is seen for the first time.

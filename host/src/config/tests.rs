@@ -38,6 +38,8 @@ fn an_empty_file_is_a_configuration() {
         (Path::new("plugins"), Path::new(".airlock"))
     );
     assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.retries, crate::model::retry::Policy::default());
+    assert_eq!(config.breaker, crate::model::breaker::Policy::default());
     assert_eq!(config.callers.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["local", "mcp"]);
 }
 
@@ -120,7 +122,7 @@ confirm = "nobody"
     1 | plugin_folder = "p"
       | ^^^^^^^^^^^^^ not a setting at the top of the file
       |
-      = help: the settings here are plugins, state, lock, plugin, callers, scenes, secrets, limits, tools, http, compile, mcp
+      = help: the settings here are plugins, state, lock, plugin, callers, scenes, secrets, limits, retries, breaker, tools, loops, http, log, compile, mcp
 
     error: unknown setting `attempt`
      --> airlock.toml:2:1
@@ -787,6 +789,114 @@ fn certificates_are_read_and_must_be_some() {
 }
 
 #[test]
+fn retries_that_contradict_themselves_and_breakers_that_mean_nothing_are_told() {
+    assert_snapshot!(faults(
+        r#"[retries]
+most = 101
+base = "5s"
+within = "0s"
+retry_after = "2days"
+[breaker]
+percent = 101
+in_a_row = 0
+open = "10m"
+longest = "5m"
+[tools."a.b"]
+retries = 1000
+timeout = "3m"
+[limits]
+run = "2m"
+"#
+    ), @r#"
+    error: `retries.most` is out of bounds
+     --> airlock.toml:2:8
+      |
+    2 | most = 101
+      |        ^^^ at most 100
+
+    error: `retries.within` is out of bounds
+     --> airlock.toml:4:10
+      |
+    4 | within = "0s"
+      |          ^^^^ at least 1ms
+
+    error: `retries.retry_after` is out of bounds
+     --> airlock.toml:5:15
+      |
+    5 | retry_after = "2days"
+      |               ^^^^^^^ at most 1day
+
+    error: `breaker.percent` is out of bounds
+     --> airlock.toml:7:11
+      |
+    7 | percent = 101
+      |           ^^^ at most 100
+
+    error: `breaker.in_a_row` is out of bounds
+     --> airlock.toml:8:12
+      |
+    8 | in_a_row = 0
+      |            ^ at least 1
+
+    error: `breaker.longest` is out of bounds
+      --> airlock.toml:10:11
+       |
+    10 | longest = "5m"
+       |           ^^^^ at least 10m
+
+    error: `tools."a.b".retries` is out of bounds
+      --> airlock.toml:12:11
+       |
+    12 | retries = 1000
+       |           ^^^^ at most 100
+
+    error: `limits.run` is out of bounds
+      --> airlock.toml:15:7
+       |
+    15 | run = "2m"
+       |       ^^^^ at least 3m
+
+    airlock.toml has 8 faults
+    "#);
+    assert_snapshot!(faults("[retries]\nbase = \"3s\"\ncap = \"1s\"\nwithin = \"10m\"\n[breaker]\npercent = 0\n"), @r#"
+    error: `retries.cap` is out of bounds
+     --> airlock.toml:3:7
+      |
+    3 | cap = "1s"
+      |       ^^^^ at least 3s
+
+    error: `retries.within` is out of bounds
+     --> airlock.toml:4:10
+      |
+    4 | within = "10m"
+      |          ^^^^^ at most 2m
+
+    error: `breaker.percent` is out of bounds
+     --> airlock.toml:6:11
+      |
+    6 | percent = 0
+      |           ^ at least 1
+
+    airlock.toml has 3 faults
+    "#);
+}
+
+#[test]
+fn what_follows_from_other_settings_follows_them() {
+    let config =
+        parse("[retries]\nmost = 0\nwithin = \"0s\"\n[tools.\"a.b\"]\ntimeout = \"10m\"\nretries = 7\n")
+            .unwrap();
+    assert_eq!((config.retries.most, config.retries.within), (0, Duration::ZERO));
+    assert_eq!(config.limits.run, Duration::from_secs(600));
+    assert_eq!(config.tools[&"a.b".parse().unwrap()].retries, Some(7));
+    let config = parse("[retries]\nbase = \"1m\"\n[limits]\nattempt = \"5s\"\nrun = \"10s\"\n").unwrap();
+    assert_eq!(
+        (config.retries.cap, config.retries.within),
+        (Duration::from_secs(60), Duration::from_secs(10))
+    );
+}
+
+#[test]
 fn faults_are_values_too() {
     let faults = parse("[limits]\natempt = \"5s\"\n\nfuel = 0").unwrap_err();
     let lines: Vec<_> = faults.list().iter().map(|fault| faults.line(fault).unwrap()).collect();
@@ -871,6 +981,8 @@ fn the_reference_is_in_force_as_it_stands_and_with_every_setting_taken_in() {
     let config = Config::read(&text, Path::new("airlock.toml"), &env, Secrets::IfThere, |_| None);
     let config = config.unwrap_or_else(|faults| panic!("{faults}"));
     assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.retries, crate::model::retry::Policy::default());
+    assert_eq!(config.breaker, crate::model::breaker::Policy::default());
     assert_eq!(
         (config.plugins.as_path(), config.state.as_path()),
         (Path::new("plugins"), Path::new(".airlock"))

@@ -5,8 +5,11 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::log::Log;
+use super::loops::Loops;
 use super::read::{Named, Read, Reader, Text, tables};
 use super::resolved::{AddressRange, DirectoryAccess, Pinning};
+use super::retries::{Breaker, Retries};
 use crate::model::caller::{Confirm, ToolPattern};
 use crate::model::id::{CallerName, NotAScene, NotAUser, SceneName, ToolName, UserName, is_name};
 use crate::model::manifest::Risk;
@@ -24,8 +27,12 @@ tables! {
         scenes: Named<SceneName, Scene>,
         secrets: Named<SecretName, Secret>,
         limits: Limits,
+        retries: Retries,
+        breaker: Breaker,
         tools: Named<ToolName, Tool>,
+        loops: Loops,
         http: Http,
+        log: Log,
         compile: Compile,
         mcp: Mcp,
     }
@@ -85,6 +92,7 @@ tables! {
     /// `[limits]`: what bounds calls.
     Limits {
         attempt: Duration,
+        run: Duration,
         connect: Duration,
         read: Duration,
         fuel: u64,
@@ -111,6 +119,7 @@ tables! {
     Tool {
         confirm: Confirm,
         timeout: Duration,
+        retries: u64,
     }
 
     /// `[compile]`: what bounds the compiling of plugins.

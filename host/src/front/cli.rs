@@ -1,6 +1,7 @@
 //! The command line: data on standard output, everything else on standard error.
 
 mod attach;
+mod breakers;
 mod build;
 mod call;
 mod check;
@@ -13,6 +14,7 @@ mod fields;
 mod hints;
 mod init;
 mod layout;
+mod log;
 mod mcp;
 mod new;
 mod output;
@@ -22,9 +24,11 @@ mod problem;
 mod progress;
 mod runs;
 mod setup;
+mod stats;
 mod tool;
 mod toolchain;
 mod tools;
+mod trace;
 mod trust;
 
 use std::ffi::OsString;
@@ -32,12 +36,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::host;
-use clean::Clean;
 use output::Output;
 use problem::{Exit, Problem};
 
@@ -73,6 +73,12 @@ enum Command {
     Runs(runs::Arguments),
     /// Settle a run of which nobody knows whether it happened
     Decide(decide::Arguments),
+    /// Say how the calls of each tool went: how many, how they ended, how long they took, what they cost
+    Stats(stats::Arguments),
+    /// Show all that was called in one conversation
+    Trace(trace::Arguments),
+    /// List the backends that are left alone, or say what holds for one
+    Breakers(breakers::Arguments),
     /// Serve an MCP client over standard input and output
     Mcp(mcp::Arguments),
     /// Print the lines by which an MCP client starts this host
@@ -110,11 +116,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return host::compile(memory);
     }
     let output = Output { json: arguments.json };
-    log_to_standard_error();
+    log::begin();
     let done = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime.block_on(dispatch(arguments, output)),
         Err(error) => Err(Problem::system("no threads can be started", &error)),
     };
+    log::finish();
     let exit = done.unwrap_or_else(|problem| output.problem(&problem));
     exit.into()
 }
@@ -138,19 +145,10 @@ async fn dispatch(arguments: Arguments, output: Output) -> Result<Exit, Problem>
         Command::Call(arguments) => call::run(arguments, config, output).await,
         Command::Runs(arguments) => runs::run(&arguments, config, output).await,
         Command::Decide(arguments) => decide::run(arguments, config, output).await,
+        Command::Breakers(arguments) => breakers::run(&arguments, config, output).await,
+        Command::Stats(arguments) => stats::run(&arguments, config, output).await,
+        Command::Trace(arguments) => trace::run(&arguments, config, output).await,
     }
-}
-
-/// What callers are not told, the person at the command line is.
-fn log_to_standard_error() {
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(|| Clean(std::io::stderr()))
-        .with_ansi(false)
-        .with_target(false)
-        .without_time();
-    // The MCP door tells itself what it refuses.
-    let told = Targets::new().with_default(LevelFilter::WARN).with_target("rmcp", LevelFilter::ERROR);
-    tracing_subscriber::registry().with(lines).with(told).init();
 }
 
 /// What clap says: help and version are answers, the rest is a refusal.

@@ -1,21 +1,92 @@
 //! What was called, as whoever may look is shown it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Host;
 use super::under_way::UnderWay;
 use crate::call::shape::private::{self, Look};
 use crate::call::{decide, page, past, rollback};
+use crate::model::caller::ToolPattern;
+use crate::model::clock::Timestamp;
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
-use crate::model::id::{CallerName, NotAnId, RunId, UserName};
+use crate::model::id::{CallerName, NotAnId, RunId, TraceId, UserName};
 use crate::model::past::{Probed, Rollback};
 use crate::model::reply::Page;
 use crate::model::run::{Record, Summary};
 use crate::model::state::Standing;
+use crate::model::stats::ToolStats;
 use crate::store::Kept;
 
+/// Runs of one conversation that are shown; a person reads no more.
+const TRACED: usize = 1000;
+
+/// How calls went.
+#[derive(Debug, Clone)]
+pub struct Stats {
+    /// Those that began since.
+    pub since: Timestamp,
+    /// Tool by tool, in the order of their names.
+    pub tools: Vec<ToolStats>,
+}
+
+/// What was called in one conversation.
+#[derive(Debug, Clone)]
+pub struct Traced {
+    /// The trace.
+    pub trace: TraceId,
+    /// Its runs, in their order.
+    pub runs: Vec<Record>,
+    /// Whether there are more than these.
+    pub more: bool,
+}
+
 impl Host {
+    /// How the calls of these tools went that began no longer ago than this. Calls that were refused before they began
+    /// are not among them.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn stats(&self, since: Duration, tools: &ToolPattern) -> Result<Stats, Failure> {
+        let since = Timestamp(self.parts.clock.now().minus(since).0.max(0));
+        let from = RunId::new(since, [0; 10]);
+        let tools = self.parts.store.counted(from, tools).map_err(|failure| decide::refusal(&failure))?;
+        Ok(Stats { since, tools })
+    }
+
+    /// What was called in the conversation of this trace, or of this run. What is hidden is not there, and what is
+    /// private is told by a hash.
+    ///
+    /// # Errors
+    /// Where no run belongs to it, or more than one begins so.
+    pub fn trace(&self, id: &str) -> Result<Traced, Failure> {
+        let asked = TraceId(id.to_ascii_lowercase());
+        let most = u32::try_from(TRACED).unwrap_or(u32::MAX).saturating_add(1);
+        let traced = |trace: &TraceId| {
+            self.parts.store.traced(trace, most).map_err(|failure| decide::refusal(&failure))
+        };
+        let (trace, mut ids) = match traced(&asked)? {
+            // Whoever has a run at hand means the conversation that it belongs to.
+            ids if ids.is_empty() => {
+                let range = RunId::beginning(id).ok_or_else(|| untraced(id))?;
+                let run =
+                    self.parts.store.runs(range, None, 1).map_err(|failure| decide::refusal(&failure))?;
+                if run.is_empty() {
+                    return Err(untraced(id));
+                }
+                let trace = self.record(id)?.trace;
+                let ids = traced(&trace)?;
+                (trace, ids)
+            }
+            ids => (asked, ids),
+        };
+        let more = ids.len() > TRACED;
+        ids.truncate(TRACED);
+        let runs = ids.iter().map(|run| self.run(&run.to_string())).collect::<Result<_, _>>()?;
+        Ok(Traced { trace, runs, more })
+    }
+
     /// A part of the whole result of a run that this caller asked for, for this user: the first, or the one after.
     ///
     /// # Errors
@@ -134,4 +205,13 @@ impl Host {
             }
         }
     }
+}
+
+/// What is said where neither a trace nor a run has this id.
+fn untraced(id: &str) -> Failure {
+    let text = format!(
+        "no run belongs to this trace; results name theirs in `trace_id`, `airlock runs` lists the latest runs, and \
+         each of them will do: {id}"
+    );
+    Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text)
 }

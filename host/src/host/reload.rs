@@ -180,7 +180,9 @@ fn unchangeable(before: &Config, now: &mut Config) -> Option<PluginFault> {
     keep("state", now.state == before.state);
     keep("[limits] at_once", now.limits.at_once == before.limits.at_once);
     keep("[limits] waiting", now.limits.waiting == before.limits.waiting);
+    keep("[log]", now.log == before.log);
     now.state.clone_from(&before.state);
+    now.log.clone_from(&before.log);
     now.limits.at_once = before.limits.at_once;
     now.limits.waiting = before.limits.waiting;
     let remedy = "start the host again".to_owned();

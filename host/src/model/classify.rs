@@ -68,6 +68,32 @@ impl Ended {
         }
     }
 
+    /// Whether the host itself runs it again, where nothing stands against that: nobody is asked for another attempt.
+    fn may_be_retried(&self) -> bool {
+        match self {
+            Self::Declared(failure) => failure.kind.retryable(),
+            Self::Limit(Limit::Time(_)) | Self::NoRoom(_) => true,
+            Self::Replied(_)
+            | Self::Trapped(_)
+            | Self::BadOutput(_)
+            | Self::StoreFailed(_)
+            | Self::Drifted(_)
+            | Self::Withdrawn
+            | Self::Interrupted
+            | Self::Limit(
+                Limit::Fuel(_)
+                | Limit::Memory(_)
+                | Limit::Resources(_)
+                | Limit::Handles(_)
+                | Limit::Random(_)
+                | Limit::Output(_)
+                | Limit::Attachments(_)
+                | Limit::Piece(_)
+                | Limit::Requests(_),
+            ) => false,
+        }
+    }
+
     /// Whether the guest itself said that it may have happened.
     fn doubtful(&self) -> bool {
         matches!(self, Self::Declared(failure) if failure.kind == Kind::UnknownOutcome)
@@ -148,6 +174,11 @@ pub enum Verdict {
         /// Whether the key, given again, runs it again.
         rearms: bool,
     },
+    /// It took its process down again and again.
+    Poisoned {
+        /// Why.
+        failure: Failure,
+    },
 }
 
 impl Verdict {
@@ -158,7 +189,59 @@ impl Verdict {
             Self::Failed { .. } => Event::Failed,
             Self::Partial { .. } => Event::Suspended(Reason::HalfDone),
             Self::Unknown { .. } => Event::Suspended(Reason::Unknown),
+            Self::Poisoned { .. } => Event::Suspended(Reason::Poison),
         }
+    }
+
+    /// What came of it, where it did what was asked.
+    pub fn output(&self) -> Option<&Output> {
+        match self {
+            Self::Done(output) => Some(output),
+            Self::Failed { .. } | Self::Partial { .. } | Self::Unknown { .. } | Self::Poisoned { .. } => None,
+        }
+    }
+
+    /// Why it did not do what was asked; none where it did.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Done(_) => None,
+            Self::Failed { failure, .. }
+            | Self::Partial { failure, .. }
+            | Self::Unknown { failure, .. }
+            | Self::Poisoned { failure } => Some(failure),
+        }
+    }
+
+    /// Says when asking again makes sense, where it does and nothing earlier is known; `throttled` where the wait is
+    /// what stands against another attempt.
+    #[must_use]
+    pub fn later(mut self, wait: Duration, throttled: bool) -> Self {
+        if let Self::Failed { failure, .. } = &mut self
+            && failure.kind.retryable()
+        {
+            failure.retry_after = failure.retry_after.max(wait);
+            if throttled {
+                failure.kind = Kind::Throttled;
+            }
+        }
+        self
+    }
+
+    /// What becomes of a run whose attempts took their process down so often.
+    #[must_use]
+    pub fn poisoned(self, deaths: u32) -> Self {
+        let text = format!(
+            "the process that ran the call ended {deaths} times before the call did; do not repeat it: a person decides \
+             what becomes of it"
+        );
+        let mut failure = match self {
+            Self::Failed { .. } | Self::Done(_) => Failure::new(Kind::Internal, code::INTERNAL, ""),
+            Self::Partial { failure, .. } | Self::Unknown { failure, .. } | Self::Poisoned { failure } => {
+                failure
+            }
+        };
+        failure.message = text;
+        Self::Poisoned { failure }
     }
 
     /// Whether the key, given again, runs the same run again.
@@ -167,9 +250,17 @@ impl Verdict {
             Self::Failed { rearms, .. } | Self::Partial { rearms, .. } | Self::Unknown { rearms, .. } => {
                 *rearms
             }
-            Self::Done(_) => false,
+            Self::Done(_) | Self::Poisoned { .. } => false,
         }
     }
+}
+
+/// Whether the host itself makes another attempt, as far as what was left behind goes: nothing that must happen once was
+/// done or may have been.
+pub fn may_be_retried(ended: &Ended, effects: &[Effect]) -> bool {
+    let left = Left::by(effects);
+    // Of what a guest doubts, its key finds out.
+    !left.once && (ended.may_be_retried() || (ended.doubtful() && !left.nothing()))
 }
 
 /// Computes what an attempt means; `effects` are all of the step's that do more than read.
@@ -321,6 +412,20 @@ mod tests {
         }
 
         #[test]
+        fn the_host_retries_nothing_after_an_effect_that_must_happen_once_and_nothing_that_judged(
+            ended in ended(),
+            effects in prop::collection::vec(effect(), 0..5),
+        ) {
+            let again = may_be_retried(&ended, &effects);
+            prop_assert!(!(again && Left::by(&effects).once));
+            let passes = matches!(&ended, Ended::Limit(Limit::Time(_)) | Ended::NoRoom(_));
+            let declared = matches!(&ended, Ended::Declared(failure)
+                if failure.kind.retryable() || failure.kind == Kind::UnknownOutcome);
+            let retried = passes || declared;
+            prop_assert!(retried || !again);
+        }
+
+        #[test]
         fn an_open_effect_is_never_passed_over(ended in ended(), effects in prop::collection::vec(effect(), 0..5)) {
             let open = Left::by(&effects).open;
             let verdict = classify(ended, &effects);
@@ -347,12 +452,8 @@ mod tests {
             ended in ended(),
             effects in prop::collection::vec(effect(), 0..5),
         ) {
-            let (Verdict::Failed { failure, .. }
-            | Verdict::Partial { failure, .. }
-            | Verdict::Unknown { failure, .. }) = classify(ended, &effects)
-            else {
-                return Ok(());
-            };
+            let verdict = classify(ended, &effects);
+            let Some(failure) = verdict.failure() else { return Ok(()) };
             let text = failure.to_json().to_string();
             prop_assert!(!text.contains("127.0.0.1") && !text.contains("x=1"));
         }
@@ -380,13 +481,10 @@ mod tests {
             state,
             status: None,
         };
-        let told = |effects: &[Effect]| match classify(Ended::Interrupted, effects) {
-            Verdict::Done(_) => panic!("nobody replied"),
-            Verdict::Failed { failure, .. }
-            | Verdict::Partial { failure, .. }
-            | Verdict::Unknown { failure, .. } => {
-                format!("{} {:?}", failure.message, failure.log)
-            }
+        let told = |effects: &[Effect]| {
+            let verdict = classify(Ended::Interrupted, effects);
+            let failure = verdict.failure().expect("nobody replied");
+            format!("{} {:?}", failure.message, failure.log)
         };
         assert!(told(&[]).contains("nothing was left behind"));
         for state in [EffectState::Open, EffectState::Done] {

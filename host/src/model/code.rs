@@ -68,12 +68,18 @@ codes! { Host {
     NEEDS_PERSON Denied
         "The tool's risk, or a rule of the operator's, asks for a person's yes, and nobody can be asked here. Nothing was run."
         "Operators: where this tool may run unasked, write `confirm = \"none\"` under `[tools.\"plugin.tool\"]`; where one caller may call it unasked, `confirm = { \"plugin.tool\" = \"none\" }` under `[callers.NAME]`."
+    LOOP_DETECTED Denied
+        "The agent calls the same in circles: the same tools with the same input, and the same reply each time. Nothing was run. The circle ends with another call, or with a reply that is another one."
+        "Do something else: other input, another tool, or tell the user what is missing. Operators: `[loops] refuse` says in which round a circle ends, `warn` from which on the reply says so. Tool authors: a tool that is asked again and again until something changes declares `poll`."
     ROLLED_BACK Denied
         "A person has taken the call back: whatever it did is undone. Its key gives this from then on, and nothing is run."
         "Tell the user. Where it is to be done after all, a person says so, and it is asked for under a fresh key. `airlock runs RUN` shows what was undone, and who asked for it."
     OVERLOADED Throttled
         "Every place is taken and the queue is full, or the sandboxes that run leave no memory for another. Nothing was run."
         "Call again after `retry_after_ms`. Operators: `[limits] at_once` and `waiting`. A plugin composed of many memories takes the room of several: the attempt's log says so."
+    CIRCUIT_OPEN Transient
+        "A backend that the tool needs failed again and again, so it is left alone for a while. Nothing was run."
+        "Call again after `retry_after_ms`; where that is 0, an operator keeps it shut. Operators: `airlock breakers` shows which backend, since when and until when; `airlock breakers close TOOL` lets calls through all the same, `airlock breakers auto TOOL` leaves it to the host again. `[breaker]` says when it opens."
     STORE_UNAVAILABLE Transient
         "The host cannot write down what it is about to do, so it does not do it. Nothing was run."
         "Call again later with the same key. Operators: the log names the cause (disk full, permissions, a damaged file)."
@@ -90,8 +96,8 @@ codes! { Host {
         "The call is still running; it goes on without the caller."
         "Ask for its result: over MCP with `airlock__result` and the run in `details.run`, else by calling again with the same key. Without a key, do not call again. `airlock runs RUN` shows how far it is. Operators: `[limits] wait` says how long callers wait."
     TIME_LIMIT Limit
-        "The attempt took longer than it may."
-        "Operators: `[limits] attempt`, or `timeout` under `[tools.\"plugin.tool\"]`. A tool may declare its own `timeout-ms`."
+        "An attempt took longer than it may, or all attempts of the call together did: the message says which."
+        "Operators: `[limits] attempt`, or `timeout` under `[tools.\"plugin.tool\"]`, for one attempt; `[limits] run` for all together. A tool may declare its own `timeout-ms`. How long a request may take is `[limits] connect` and `read`, or `connect` and `read` of its grant."
     FUEL_LIMIT Limit
         "The tool computed more than a call may."
         "Operators: `[limits] fuel`."

@@ -107,8 +107,8 @@ impl Known {
             None | Some(_) if self.action != action => Answer::Reused,
             None => Answer::Expired,
             Some(run) => match run.state {
-                RunState::Running if run.orphaned => Answer::Adopt,
-                RunState::Running => Answer::Wait,
+                RunState::Running | RunState::BackingOff if run.orphaned => Answer::Adopt,
+                RunState::Running | RunState::BackingOff => Answer::Wait,
                 RunState::Completed
                 | RunState::Failed
                 | RunState::Suspended(_)
@@ -164,6 +164,7 @@ mod tests {
     fn known() -> impl Strategy<Value = Known> {
         let state = prop_oneof![
             Just(RunState::Running),
+            Just(RunState::BackingOff),
             Just(RunState::Completed),
             Just(RunState::Failed),
             Just(RunState::Suspended(Reason::Unknown)),

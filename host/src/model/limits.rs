@@ -13,6 +13,8 @@ use super::id::ToolName;
 pub struct Limits {
     /// How long one attempt may take.
     pub attempt: Duration,
+    /// How long all attempts of one call may take, pauses among them.
+    pub run: Duration,
     /// How long a request may take to connect.
     pub connect: Duration,
     /// How long a request may take to be answered, once connected.
@@ -76,6 +78,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             attempt: Duration::from_secs(30),
+            run: Duration::from_secs(120),
             connect: Duration::from_secs(5),
             read: Duration::from_secs(10),
             fuel: 20_000_000_000,
@@ -118,6 +121,16 @@ pub enum Says {
     Rule(ToolName),
     /// The tool itself, in its manifest.
     Tool,
+    /// The operator, for all attempts together: what was left of `[limits] run`, which is this long.
+    Run(Duration),
+}
+
+impl AttemptTime {
+    /// The same, where no more than this is left of the run's time.
+    #[must_use]
+    pub fn within(self, left: Duration, run: Duration) -> Self {
+        if left < self.time { Self { time: left, says: Says::Run(run) } } else { self }
+    }
 }
 
 /// A limit that ended an attempt.
@@ -151,12 +164,16 @@ impl Limit {
         const FIXED: &str = "no setting moves this limit";
         let (code, text) = match self {
             Self::Time(AttemptTime { time, says }) => {
-                let setting = match says {
-                    Says::Limits => "[limits] attempt".to_owned(),
-                    Says::Rule(tool) => format!("[tools.\"{tool}\"] timeout"),
-                    Says::Tool => "the tool itself declares that, in `timeout-ms`".to_owned(),
+                let attempt = |setting: &str| format!("the attempt took longer than {time:?} ({setting})");
+                let text = match says {
+                    Says::Limits => attempt("[limits] attempt"),
+                    Says::Rule(tool) => attempt(&format!("[tools.\"{tool}\"] timeout")),
+                    Says::Tool => attempt("the tool itself declares that, in `timeout-ms`"),
+                    Says::Run(run) => {
+                        format!("all attempts together took longer than {run:?} ([limits] run)")
+                    }
                 };
-                (code::TIME_LIMIT, format!("the attempt took longer than {time:?} ({setting})"))
+                (code::TIME_LIMIT, text)
             }
             Self::Fuel(fuel) => {
                 (code::FUEL_LIMIT, format!("the tool used up its {fuel} units of fuel ([limits] fuel)"))

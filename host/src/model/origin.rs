@@ -58,6 +58,11 @@ impl OriginPattern {
             && label.is_some_and(|label| !label.is_empty() && !label.contains('.'))
     }
 
+    /// The one origin that is meant; none where there are several.
+    pub fn one(&self) -> Option<&Origin> {
+        (!self.any_label).then_some(&self.origin)
+    }
+
     /// Whether some origin is meant by both.
     pub fn overlaps(&self, other: &Self) -> bool {
         match (self.any_label, other.any_label) {

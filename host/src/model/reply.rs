@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::attachment::Attachment;
 use super::failure::Failure;
 use super::id::{RunId, TraceId};
+use super::loops::Rounds;
 use super::manifest::Cleanup;
 
 /// What an attempt used.
@@ -54,6 +55,9 @@ pub struct Meta {
     pub trimmed: Option<Trimmed>,
     /// Whether the result is a stored one.
     pub replayed: bool,
+    /// How often the conversation has gone the same round, where it goes round in circles.
+    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// Joins the log lines of this call.
     pub trace_id: TraceId,
 }

@@ -9,6 +9,7 @@ use super::manifest::{Cleanup, Repeat};
 use super::past::Undone;
 use super::pointer::Unshown;
 use super::reply::{Stored, Usage};
+use super::secret::Mask;
 use super::staged::Cost;
 use super::state::RunState;
 
@@ -19,6 +20,28 @@ pub struct Lease {
     pub run: RunId,
     /// Rises with every change of the run's state or owner.
     pub number: u64,
+}
+
+/// What an agent says of itself: kept with the call, and believed of nobody.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// The model that asks.
+    pub model: Option<String>,
+    /// Why it asks.
+    pub reason: Option<String>,
+}
+
+impl Told {
+    /// The same without known secrets, each at most so long as people read.
+    #[must_use]
+    pub fn bounded(&self, mask: &Mask) -> Self {
+        const MOST: usize = 1000;
+        let shown = |text: &String| {
+            let text = mask.text(text).unwrap_or_else(|| text.clone());
+            text.chars().take(MOST).collect()
+        };
+        Self { model: self.model.as_ref().map(shown), reason: self.reason.as_ref().map(shown) }
+    }
 }
 
 /// One line of the list of runs.
@@ -154,6 +177,8 @@ pub struct Record {
     pub lease: Lease,
     /// The process that drives it, or drove it last.
     pub owner: ProcessId,
+    /// When its next attempt begins, where it waits for that.
+    pub wakes: Option<Timestamp>,
     /// The caller's key, or the host's own.
     pub key: Option<String>,
     /// What made it this action.
@@ -162,6 +187,8 @@ pub struct Record {
     pub repeat: Repeat,
     /// The trace of the call that began it.
     pub trace: TraceId,
+    /// What the agent said of itself; the reason goes with the input.
+    pub told: Told,
     /// The input as it was received, until it is removed.
     pub input: Option<String>,
     /// What is not to be seen of input and end.

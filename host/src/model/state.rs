@@ -10,6 +10,8 @@ use serde::Serialize;
 pub enum RunState {
     /// A process drives it.
     Running,
+    /// A process drives it, and waits before the next attempt.
+    BackingOff,
     /// It did what was asked.
     Completed,
     /// It did not, and left nothing behind.
@@ -30,6 +32,8 @@ pub enum Reason {
     HalfDone,
     /// Something may have been done.
     Unknown,
+    /// Its attempts took the process down.
+    Poison,
     /// It was to be taken back, and something of it is left.
     NotUndone,
 }
@@ -61,6 +65,10 @@ pub enum Event {
     Failed,
     /// Its attempt left something that only a person can settle.
     Suspended(Reason),
+    /// Its attempt failed, and another follows.
+    BackedOff,
+    /// That other attempt.
+    Retried,
     /// Its key came again and its end allows another attempt.
     Rearmed,
     /// Another process took it from one that died.
@@ -78,12 +86,14 @@ pub enum Event {
 }
 
 /// Every state.
-const STATES: [RunState; 8] = [
+const STATES: [RunState; 10] = [
     RunState::Running,
+    RunState::BackingOff,
     RunState::Completed,
     RunState::Failed,
     RunState::Suspended(Reason::HalfDone),
     RunState::Suspended(Reason::Unknown),
+    RunState::Suspended(Reason::Poison),
     RunState::Suspended(Reason::NotUndone),
     RunState::RollingBack,
     RunState::RolledBack,
@@ -97,33 +107,41 @@ impl RunState {
     pub fn apply(self, event: Event) -> Result<Self, NotAllowed> {
         match (self, event) {
             (Self::Running, Event::Completed) => Ok(Self::Completed),
-            (Self::Running, Event::Failed) => Ok(Self::Failed),
-            (Self::Running, Event::Suspended(reason @ (Reason::HalfDone | Reason::Unknown))) => {
-                Ok(Self::Suspended(reason))
-            }
-            (Self::Running, Event::Adopted) => Ok(Self::Running),
-            (Self::Failed | Self::Suspended(Reason::HalfDone | Reason::Unknown), Event::Rearmed) => {
-                Ok(Self::Running)
-            }
+            // While it waits for its next attempt, it may be withdrawn, or find that it can have none.
+            (Self::Running | Self::BackingOff, Event::Failed) => Ok(Self::Failed),
+            (
+                Self::Running | Self::BackingOff,
+                Event::Suspended(reason @ (Reason::HalfDone | Reason::Unknown | Reason::Poison)),
+            ) => Ok(Self::Suspended(reason)),
+            (Self::Running, Event::BackedOff) => Ok(Self::BackingOff),
+            (Self::BackingOff, Event::Retried) => Ok(Self::Running),
+            (Self::Running | Self::BackingOff, Event::Adopted) => Ok(Self::Running),
+            (
+                Self::Failed | Self::Suspended(Reason::HalfDone | Reason::Unknown | Reason::Poison),
+                Event::Rearmed,
+            ) => Ok(Self::Running),
             // Whatever became of it, and as often as it takes: what was undone once is not there the next time.
             (Self::Completed | Self::Suspended(_), Event::RollbackBegan) => Ok(Self::RollingBack),
             (Self::RollingBack, Event::Adopted) => Ok(Self::RollingBack),
             (Self::RollingBack, Event::RolledBack) => Ok(Self::RolledBack),
             (Self::RollingBack, Event::Suspended(reason @ Reason::NotUndone)) => Ok(Self::Suspended(reason)),
             (Self::Suspended(_), Event::DecidedHappened) => Ok(Self::Completed),
-            (Self::Suspended(Reason::Unknown), Event::DecidedDidNot) => Ok(Self::Failed),
+            (Self::Suspended(Reason::Unknown | Reason::Poison), Event::DecidedDidNot) => Ok(Self::Failed),
             // It waits on until its key comes: what is to be tried again may not be there to be tried.
             (Self::Suspended(reason @ (Reason::HalfDone | Reason::Unknown)), Event::DecidedAgain) => {
                 Ok(Self::Suspended(reason))
             }
             (
                 Self::Running
+                | Self::BackingOff
                 | Self::Completed
                 | Self::Failed
                 | Self::Suspended(_)
                 | Self::RollingBack
                 | Self::RolledBack,
                 Event::Began
+                | Event::BackedOff
+                | Event::Retried
                 | Event::Completed
                 | Event::Failed
                 | Event::Suspended(_)
@@ -142,7 +160,15 @@ impl RunState {
     pub fn ended(self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::RolledBack => true,
-            Self::Running | Self::Suspended(_) | Self::RollingBack => false,
+            Self::Running | Self::BackingOff | Self::Suspended(_) | Self::RollingBack => false,
+        }
+    }
+
+    /// Whether a process drives it.
+    pub fn under_way(self) -> bool {
+        match self {
+            Self::Running | Self::BackingOff | Self::RollingBack => true,
+            Self::Completed | Self::Failed | Self::Suspended(_) | Self::RolledBack => false,
         }
     }
 
@@ -150,10 +176,12 @@ impl RunState {
     pub fn word(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::BackingOff => "backing_off",
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Suspended(Reason::HalfDone) => "suspended: half_done",
             Self::Suspended(Reason::Unknown) => "suspended: unknown",
+            Self::Suspended(Reason::Poison) => "suspended: poison",
             Self::Suspended(Reason::NotUndone) => "suspended: not_undone",
             Self::RollingBack => "rolling_back",
             Self::RolledBack => "rolled_back",
@@ -168,11 +196,13 @@ impl RunState {
     /// The same, the reason apart.
     pub fn standing(self) -> Standing {
         match self {
-            Self::Running | Self::RollingBack => Standing::Running,
+            Self::Running | Self::BackingOff | Self::RollingBack => Standing::Running,
             Self::RolledBack => Standing::RolledBack,
             Self::Completed => Standing::Completed,
             Self::Failed => Standing::Failed,
-            Self::Suspended(Reason::HalfDone | Reason::Unknown | Reason::NotUndone) => Standing::Suspended,
+            Self::Suspended(Reason::HalfDone | Reason::Unknown | Reason::Poison | Reason::NotUndone) => {
+                Standing::Suspended
+            }
         }
     }
 
@@ -180,10 +210,11 @@ impl RunState {
     pub fn step_word(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::BackingOff => "pending",
             Self::Completed | Self::RollingBack | Self::RolledBack | Self::Suspended(Reason::NotUndone) => {
                 "completed"
             }
-            Self::Failed | Self::Suspended(Reason::HalfDone) => "failed",
+            Self::Failed | Self::Suspended(Reason::HalfDone | Reason::Poison) => "failed",
             Self::Suspended(Reason::Unknown) => "unknown",
         }
     }
@@ -206,6 +237,9 @@ impl Event {
             Self::Suspended(Reason::HalfDone) => "suspended: half_done",
             Self::Suspended(Reason::Unknown) => "suspended: unknown",
             Self::Suspended(Reason::NotUndone) => "suspended: not_undone",
+            Self::Suspended(Reason::Poison) => "suspended: poison",
+            Self::BackedOff => "backed_off",
+            Self::Retried => "retried",
             Self::Rearmed => "rearmed",
             Self::Adopted => "adopted",
             Self::DecidedHappened => "decided: happened",
@@ -215,6 +249,22 @@ impl Event {
             Self::RolledBack => "rolled_back",
         }
     }
+}
+
+/// How many attempts took their process down, by the words of a run's events in order.
+pub fn deaths<'a>(events: impl Iterator<Item = &'a str>) -> u32 {
+    let begins = [Event::Began, Event::Rearmed, Event::Retried].map(Event::word);
+    let (mut deaths, mut at_work) = (0, false);
+    for event in events {
+        if event == Event::Adopted.word() {
+            // Whoever takes a run over may die too; no attempt of it was at work then.
+            deaths += u32::from(at_work);
+            at_work = false;
+        } else {
+            at_work = begins.contains(&event);
+        }
+    }
+    deaths
 }
 
 /// The event cannot happen in this state.
@@ -268,7 +318,32 @@ mod tests {
     #[test]
     fn who_waits_for_a_person_stands_so_whatever_the_reason() {
         let suspended: Vec<_> = Standing::Suspended.states().map(RunState::word).collect();
-        assert_eq!(suspended, ["suspended: half_done", "suspended: unknown", "suspended: not_undone"]);
+        assert_eq!(
+            suspended,
+            ["suspended: half_done", "suspended: unknown", "suspended: poison", "suspended: not_undone"]
+        );
+        let driven: Vec<_> = Standing::Running.states().map(RunState::word).collect();
+        assert_eq!(driven, ["running", "backing_off", "rolling_back"]);
+        assert!(Standing::Running.states().all(RunState::under_way));
+    }
+
+    #[test]
+    fn a_run_that_waits_for_its_next_attempt_goes_on_or_comes_to_an_end_that_is_none_of_success() {
+        assert_eq!(RunState::Running.apply(Event::BackedOff), Ok(RunState::BackingOff));
+        assert_eq!(RunState::BackingOff.apply(Event::Retried), Ok(RunState::Running));
+        assert_eq!(RunState::BackingOff.apply(Event::Failed), Ok(RunState::Failed));
+        for event in [Event::Completed, Event::BackedOff, Event::Rearmed, Event::DecidedAgain] {
+            assert!(RunState::BackingOff.apply(event).is_err());
+        }
+    }
+
+    #[test]
+    fn attempts_that_were_at_work_when_their_process_died_are_counted() {
+        let counted = |events: &str| deaths(events.split(' '));
+        assert_eq!(counted("began completed"), 0);
+        assert_eq!(counted("began adopted failed rearmed adopted failed"), 2);
+        assert_eq!(counted("began backed_off adopted failed"), 0);
+        assert_eq!(counted("began backed_off retried adopted adopted failed"), 1);
     }
 
     #[test]

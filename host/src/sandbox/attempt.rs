@@ -224,6 +224,7 @@ async fn serve<Q: Question>(
         cancel,
         progress,
     } = attempt;
+    effects.within(time.time);
     let stop = Stop::within(time.time, cancel);
     let (texts, signed) = (Placeholders::default(), BTreeMap::new());
     let files = files.within(&limits, egress.mask(), &grants);

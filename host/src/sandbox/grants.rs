@@ -1,6 +1,6 @@
 //! What one tool is given: what it declares, cut down to what the operator granted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{DirectoryAccess, DirectoryGrant, HttpGrant, PluginGrants};
 use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Repeat, Tool};
@@ -23,6 +23,8 @@ pub struct Grants {
     pub declared: Vec<HttpRule>,
     /// Requests that the operator grants.
     pub granted: Vec<HttpGrant>,
+    /// The origins that it may go to, as far as they are named; a nameless one for a tool that sends nothing.
+    pub origins: Vec<String>,
     /// Whether it may keep values.
     pub key_value: KeyValue,
     /// Folders that the tool declares, by name.
@@ -161,6 +163,7 @@ impl Grants {
                 }
             }
         }
+        grants.origins = grants.named();
         grants
     }
 
@@ -168,6 +171,18 @@ impl Grants {
     #[must_use]
     pub fn reading(&self) -> Self {
         Self { reads_only: true, ..self.clone() }
+    }
+
+    fn named(&self) -> Vec<String> {
+        if self.declared.is_empty() {
+            return vec![String::new()];
+        }
+        let pairs = self.declared.iter().flat_map(|rule| self.granted.iter().map(move |grant| (rule, grant)));
+        let both =
+            pairs.filter(|(rule, grant)| rule.methods.iter().any(|method| grant.methods.contains(method)));
+        let named: BTreeSet<String> =
+            both.filter_map(|(rule, grant)| Some(rule.one(grant)?.to_string())).collect();
+        named.into_iter().collect()
     }
 
     /// The folder of this name, where the tool may do this there: what it declares and what is granted both allow it.
@@ -223,6 +238,16 @@ impl HttpRule {
             idempotency_header: need.idempotency_header.clone(),
             clean_statuses: need.clean_statuses.clone(),
         }
+    }
+
+    /// The one origin that is both declared here and granted there; none where there are several, or none.
+    pub fn one<'a>(&'a self, grant: &'a HttpGrant) -> Option<&'a Origin> {
+        let one = match &self.origin {
+            Places::These(pattern) => pattern.one().or_else(|| grant.origin.one()),
+            Places::Granted => grant.origin.one(),
+            Places::Unset(_) => None,
+        };
+        one.filter(|origin| self.origin.hold(origin) && grant.origin.matches(origin))
     }
 
     /// Whether the request is declared here.

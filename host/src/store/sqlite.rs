@@ -2,12 +2,15 @@
 
 mod answers;
 mod attachments;
+mod attempts;
 mod changes;
 mod ends;
+mod health;
 mod inspect;
 mod open;
 mod read;
 mod staged;
+mod survey;
 mod sweep;
 mod write;
 mod writer;

@@ -7,15 +7,18 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use airlock::model::attachment::Attachment;
+use airlock::model::caller::ToolPattern;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
 use airlock::model::effect::{Answered, Effect};
-use airlock::model::id::{Digest, ProcessId, RunId};
+use airlock::model::health::{Health, NoRetry, Reports};
+use airlock::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
 use airlock::model::run::{Lease, Record, Summary};
 use airlock::model::state::Standing;
+use airlock::model::stats::ToolStats;
 use airlock::store::{
-    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, RollbackEnd, Room,
-    SqliteStore, StoreFailure, Take,
+    Ask, Asked, Decided, End, Force, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved,
+    Rest, Rested, RollbackEnd, Room, SqliteStore, StoreFailure, Take,
 };
 use tokio::sync::Notify;
 
@@ -223,6 +226,22 @@ impl Journal for Halting {
         self.pass(Commit::Save, |store| store.save(lease, saved))
     }
 
+    fn rest(&self, lease: Lease, rest: Rest) -> Pending<Rested> {
+        self.pass(Commit::Rest, |store| store.rest(lease, rest))
+    }
+
+    fn hear(&self, reports: Reports) -> Pending<Result<(), NoRetry>> {
+        self.pass(Commit::Hear, |store| store.hear(reports))
+    }
+
+    fn ask(&self, ask: Ask) -> Pending<Asked> {
+        self.pass(Commit::Ask, |store| store.ask(ask))
+    }
+
+    fn force(&self, force: Force) -> Pending<()> {
+        self.pass(Commit::Force, |store| store.force(force))
+    }
+
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
         self.pass(Commit::Settle, |store| store.settle(lease, end))
     }
@@ -256,6 +275,14 @@ impl Ledger for Halting {
         most: u32,
     ) -> Result<Vec<Summary>, StoreFailure> {
         self.store.runs(range, standing, most)
+    }
+
+    fn traced(&self, trace: &TraceId, most: u32) -> Result<Vec<RunId>, StoreFailure> {
+        self.store.traced(trace, most)
+    }
+
+    fn counted(&self, from: RunId, tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure> {
+        self.store.counted(from, tools)
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
@@ -298,6 +325,14 @@ impl Ledger for Halting {
 
     fn room(&self, plugin: &str, key: &str) -> Result<Room, StoreFailure> {
         self.store.room(plugin, key)
+    }
+
+    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
+        self.store.health(tool)
+    }
+
+    fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {
+        self.store.ill()
     }
 
     fn secret(&self) -> [u8; 32] {

@@ -18,6 +18,14 @@ pub enum Commit {
     Outcome,
     /// `Journal::save`.
     Save,
+    /// `Journal::rest`.
+    Rest,
+    /// `Journal::hear`.
+    Hear,
+    /// `Journal::ask`.
+    Ask,
+    /// `Journal::force`.
+    Force,
     /// `Journal::settle`.
     Settle,
     /// `Journal::decide`.
@@ -30,13 +38,17 @@ pub enum Commit {
 
 impl Commit {
     /// Every write that there is.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Reserve,
         Self::Record,
         Self::Take,
         Self::Intend,
         Self::Outcome,
         Self::Save,
+        Self::Rest,
+        Self::Hear,
+        Self::Ask,
+        Self::Force,
         Self::Settle,
         Self::Decide,
         Self::RollBack,
@@ -51,6 +63,10 @@ impl Commit {
             Self::Intend => "intend",
             Self::Outcome => "outcome",
             Self::Save => "save",
+            Self::Rest => "rest",
+            Self::Hear => "hear",
+            Self::Ask => "ask",
+            Self::Force => "force",
             Self::Settle => "settle",
             Self::Decide => "decide",
             Self::RollBack => "roll_back",

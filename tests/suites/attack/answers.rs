@@ -92,8 +92,8 @@ async fn a_guest_may_ask_for_less_time_and_never_for_more() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_that_waits_for_an_answer_ends_at_its_own_time() {
     let backend = Backend::start().await;
-    let open =
-        toward(&backend.url, "[limits]\nread = \"2s\"\n[tools.\"courier.fetch\"]\ntimeout = \"200ms\"").await;
+    let own = "[limits]\nread = \"2s\"\n[tools.\"courier.fetch\"]\ntimeout = \"200ms\"\nretries = 0";
+    let open = toward(&backend.url, own).await;
     let url = format!("{}/orders/A-1002", backend.url);
     backend.fault("/orders", Fault::hang(Moment::AfterHead), 1);
     assert_eq!(open.code("courier.fetch", get(&url)).await, "TIME_LIMIT");

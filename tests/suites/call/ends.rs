@@ -160,7 +160,10 @@ async fn where_nobody_listens_nothing_was_sent_and_the_key_tries_again() {
     // An address of its own, so that no other test's listener comes to stand there.
     let vacant = TcpListener::bind("127.77.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
     let url = format!("http://{vacant}");
-    let world = World::new().with_plugins(&[guests::COURIER]).with_grant("courier", &url, &["127.77.0.1"]);
+    let world = World::new()
+        .with_plugins(&[guests::COURIER])
+        .with_grant("courier", &url, &["127.77.0.1"])
+        .with_config(&super::singly(""));
     let host = world.open().await;
     let post = |path: &str| {
         json!({ "method": "POST", "url": format!("{url}{path}"), "body": "{}",

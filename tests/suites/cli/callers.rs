@@ -248,9 +248,9 @@ fn a_configuration_that_names_what_no_plugin_has_starts_nothing() {
        = help: the tools of desk are desk.assign_ticket, desk.cancel_ticket, desk.create_ticket, desk.find_order, desk.send_mail
 
     error: the plugin desk declares no requests to https://elsewhere.example.com
-      --> airlock.toml:38:10
+      --> airlock.toml:41:10
        |
-    38 | origin = "https://elsewhere.example.com"
+    41 | origin = "https://elsewhere.example.com"
        |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ an origin that it declares
        |
        = help: desk declares the origin in its value `desk_url`, which is http://desk.test:12345
@@ -313,25 +313,25 @@ fn faults_of_the_file_and_names_that_no_plugin_has_are_told_in_one_go() {
     -- out
     -- err
     error: unknown setting `limits.atempt`
-      --> airlock.toml:15:1
+      --> airlock.toml:18:1
        |
-    15 | atempt = "5s"
+    18 | atempt = "5s"
        | ^^^^^^ not a setting of `limits`
        |
        = help: did you mean `attempt`?
 
     error: there is no plugin `mail`
-      --> airlock.toml:16:9
+      --> airlock.toml:19:9
        |
-    16 | [plugin.mail]
+    19 | [plugin.mail]
        |         ^^^^ the name of a plugin in plugins
        |
        = help: put its .wasm file into plugins; the plugins there are desk
 
     error: there is no tool `desk.send_mial`
-      --> airlock.toml:17:8
+      --> airlock.toml:20:8
        |
-    17 | [tools."desk.send_mial"]
+    20 | [tools."desk.send_mial"]
        |        ^^^^^^^^^^^^^^^^ the name of a tool
        |
        = help: did you mean `desk.send_mail`?

@@ -101,7 +101,6 @@ fn everything_is_as_it_should_be() {
 #[test]
 fn nothing_is_changed() {
     let begun = Place::with_config("");
-    fs::create_dir(begun.path().join("plugins")).unwrap();
     for place in [Place::new(), begun, used()] {
         let before = tree(place.path());
         examined(&place);

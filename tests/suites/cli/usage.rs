@@ -26,6 +26,10 @@ fn help_names_every_command() {
       call         Call a tool
       runs         List the latest runs, or show one in full
       decide       Settle a run of which nobody knows whether it happened
+      stats        Say how the calls of each tool went: how many, how they ended, how long they took,
+                   what they cost
+      trace        Show all that was called in one conversation
+      breakers     List the backends that are left alone, or say what holds for one
       mcp          Serve an MCP client over standard input and output
       setup        Print the lines by which an MCP client starts this host
       trust        Accept a plugin that changed, or list those that wait for it
@@ -296,7 +300,7 @@ fn a_faulty_configuration_is_told_whole_and_starts_nothing() {
 #[test]
 fn explain_knows_every_code() {
     let place = Place::new();
-    assert_snapshot!(place.airlock(&["explain"]), @r"
+    assert_snapshot!(place.airlock(&["explain"]), @"
     exit 0
     -- out
     CODE                   MEANING
@@ -310,14 +314,16 @@ fn explain_knows_every_code() {
     FAULTS_FOUND           What was examined has faults. Nothing was changed.
     PERMISSION_DENIED      The caller, or the user that it asks for, lacks a permission that the tool asks for; the caller or its scene is not known; or the tool's plugin changed since it was accepted (`details.suspended` names it), and waits for its operator. Nothing was run.
     NEEDS_PERSON           The tool's risk, or a rule of the operator's, asks for a person's yes, and nobody can be asked here. Nothing was run.
+    LOOP_DETECTED          The agent calls the same in circles: the same tools with the same input, and the same reply each time. Nothing was run. The circle ends with another call, or with a reply that is another one.
     ROLLED_BACK            A person has taken the call back: whatever it did is undone. Its key gives this from then on, and nothing is run.
     OVERLOADED             Every place is taken and the queue is full, or the sandboxes that run leave no memory for another. Nothing was run.
+    CIRCUIT_OPEN           A backend that the tool needs failed again and again, so it is left alone for a while. Nothing was run.
     STORE_UNAVAILABLE      The host cannot write down what it is about to do, so it does not do it. Nothing was run.
     INTERRUPTED            The process that ran the call ended before the call did, or its caller withdrew it; nothing was left behind.
     OUTCOME_UNKNOWN        The action may have happened and may not; no answer tells.
     PARTLY_DONE            The call failed after part of its work was done; `details.done` lists it. Changes of folders are put back, but for those that somebody else changed since and those of a call that also did something else.
     STILL_RUNNING          The call is still running; it goes on without the caller.
-    TIME_LIMIT             The attempt took longer than it may.
+    TIME_LIMIT             An attempt took longer than it may, or all attempts of the call together did: the message says which.
     FUEL_LIMIT             The tool computed more than a call may.
     MEMORY_LIMIT           The tool asked for more memory, or for more of the host's, than a call may have.
     OUTPUT_LIMIT           The tool gave more output, or larger attachments, than a call may.

@@ -167,10 +167,13 @@ fn of_end(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Vec<S
         RunState::Suspended(Reason::HalfDone) => {
             ("PARTLY_DONE", some(EffectState::Done) && !some(EffectState::Open))
         }
-        RunState::Running | RunState::Failed => ("an end", trial.scenario.key == Key::Nobodys),
+        RunState::Suspended(Reason::Poison) => ("no poison, for nothing dies three times", false),
         // Nobody takes anything back here.
         RunState::Suspended(Reason::NotUndone) | RunState::RollingBack | RunState::RolledBack => {
             ("an end", false)
+        }
+        RunState::Running | RunState::BackingOff | RunState::Failed => {
+            ("an end", trial.scenario.key == Key::Nobodys)
         }
     };
     let mut faults = Vec::new();

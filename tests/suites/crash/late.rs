@@ -5,15 +5,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlock::model::attachment::Attachment;
+use airlock::model::caller::ToolPattern;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
 use airlock::model::effect::{Answered, Effect};
-use airlock::model::id::{Digest, ProcessId, RunId};
+use airlock::model::health::{Health, NoRetry, Reports};
+use airlock::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
 use airlock::model::run::{Lease, Record, Summary};
 use airlock::model::state::Standing;
+use airlock::model::stats::ToolStats;
 use airlock::store::{
-    Decided, End, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved, RollbackEnd, Room,
-    Store, StoreFailure, Take,
+    Ask, Asked, Decided, End, Force, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved,
+    Rest, Rested, RollbackEnd, Room, Store, StoreFailure, Take,
 };
 
 /// A store that reads the first run only once it is let.
@@ -112,6 +115,22 @@ impl Ledger for Late {
         self.inner.room(plugin, key)
     }
 
+    fn traced(&self, trace: &TraceId, most: u32) -> Result<Vec<RunId>, StoreFailure> {
+        self.inner.traced(trace, most)
+    }
+
+    fn counted(&self, from: RunId, tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure> {
+        self.inner.counted(from, tools)
+    }
+
+    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
+        self.inner.health(tool)
+    }
+
+    fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {
+        self.inner.ill()
+    }
+
     fn secret(&self) -> [u8; 32] {
         self.inner.secret()
     }
@@ -148,6 +167,22 @@ impl Journal for Late {
 
     fn save(&self, lease: Lease, saved: Vec<u8>) -> Pending<bool> {
         self.inner.save(lease, saved)
+    }
+
+    fn rest(&self, lease: Lease, rest: Rest) -> Pending<Rested> {
+        self.inner.rest(lease, rest)
+    }
+
+    fn hear(&self, reports: Reports) -> Pending<Result<(), NoRetry>> {
+        self.inner.hear(reports)
+    }
+
+    fn ask(&self, ask: Ask) -> Pending<Asked> {
+        self.inner.ask(ask)
+    }
+
+    fn force(&self, force: Force) -> Pending<()> {
+        self.inner.force(force)
     }
 
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {

@@ -15,6 +15,8 @@ pub(super) struct Scenario {
     pub(super) tool: &'static str,
     pub(super) requests: &'static [&'static str],
     pub(super) key: Key,
+    /// How often its first request fails before it is done; the host then tries again by itself, and else never.
+    pub(super) failures: u32,
     /// What a person settles; the call before it was cut.
     pub(super) decision: Option<Decision>,
 }
@@ -49,7 +51,7 @@ const TICKET: &str = "POST /tickets";
 const MAIL: &str = "POST /mails";
 
 const fn called(name: &'static str, tool: &'static str, requests: &'static [&'static str]) -> Scenario {
-    Scenario { name, tool, requests, key: Key::Callers, decision: None }
+    Scenario { name, tool, requests, key: Key::Callers, failures: 0, decision: None }
 }
 
 const fn decided(scenario: Scenario, name: &'static str, cut: Moment, word: &'static str) -> Scenario {
@@ -71,8 +73,11 @@ pub(super) const DID_NOT: Scenario = decided(ONCE, "once, did-not", Moment::Befo
 pub(super) const AGAIN: Scenario = decided(ONCE, "once, again", Moment::BeforeWork, "again");
 pub(super) const KEYED_AGAIN: Scenario = decided(KEYED, "keyed, again", Moment::AfterWork, "again");
 
+pub(super) const READS_RETRIED: Scenario = Scenario { name: "reads, retried", failures: 1, ..READS };
+pub(super) const KEYED_RETRIED: Scenario = Scenario { name: "keyed, retried", failures: 1, ..KEYED };
+
 /// All of them.
-pub(super) const ALL: [Scenario; 12] = [
+pub(super) const ALL: [Scenario; 14] = [
     READS,
     READS_KEYLESS,
     IDEMPOTENT,
@@ -85,6 +90,8 @@ pub(super) const ALL: [Scenario; 12] = [
     DID_NOT,
     AGAIN,
     KEYED_AGAIN,
+    READS_RETRIED,
+    KEYED_RETRIED,
 ];
 
 impl Scenario {

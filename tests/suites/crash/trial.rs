@@ -8,7 +8,7 @@ use airlock::model::id::{ProcessId, RunId};
 use airlock::model::run::Record;
 use airlock::store::sqlite::Durability;
 use airlock::store::{Ledger as _, SqliteStore};
-use airlock_tests::backend::{Backend, Counts, Fault, Options};
+use airlock_tests::backend::{Backend, Counts, Fault, Moment, Options};
 use airlock_tests::crash::{Disk, Job, Order, Process, Said};
 use airlock_tests::world::World;
 use airlock_tests::{guests, power_loss};
@@ -48,12 +48,13 @@ impl Trial {
     /// An empty world. Where a person is to decide, a call was made and cut before.
     pub(super) fn begin(scenario: Scenario, power: Power) -> Self {
         let backend = Options::default().start().unwrap();
-        let world = World::in_memory().with_plugins(&[guests::ERRAND]).with_grant(
-            "errand",
-            &backend.url,
-            &["127.0.0.1"],
-        );
+        let retries = if scenario.failures == 0 { "most = 0" } else { "base = \"1ms\"" };
+        let world = World::in_memory()
+            .with_plugins(&[guests::ERRAND])
+            .with_grant("errand", &backend.url, &["127.0.0.1"])
+            .with_config(&format!("[retries]\n{retries}"));
         world.write_config();
+        backend.fault(scenario.requests[0], Fault::status(Moment::BeforeWork, 503), scenario.failures);
         let mut trial = Self {
             scenario,
             power,

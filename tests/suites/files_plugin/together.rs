@@ -15,6 +15,9 @@ use crate::files::tree;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_call-at-once");
 
+/// What is looked at is the one attempt.
+const ONCE: &str = "[retries]\nmost = 0\n";
+
 /// Calls that are made at once.
 const MANY: usize = 40;
 
@@ -56,7 +59,7 @@ async fn at_once(workspace: &Workspace, tool: &str, inputs: Vec<Value>) -> Vec<R
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_calls_that_replace_in_one_file_at_once_none_is_lost_and_the_rest_may_be_made_again() {
-    let workspace = Workspace::open().await;
+    let workspace = Workspace::lent("write", ONCE).await;
     fs::write(workspace.path("list.txt"), list()).unwrap();
     let (mut done, mut open) = (BTreeSet::new(), (0..MANY).collect::<Vec<usize>>());
     while !open.is_empty() {
@@ -119,7 +122,7 @@ fn of_two_processes_that_replace_in_one_file_at_once_none_is_lost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_calls_that_expect_the_same_content_one_changes_it() {
-    let workspace = Workspace::open().await;
+    let workspace = Workspace::lent("write", ONCE).await;
     let hash = workspace.data("read", json!({ "path": "plan.md" })).await["hash"].clone();
     let write = |number: usize| json!({ "path": "plan.md", "text": format!("{number}\n"), "mode": "overwrite", "expect": hash });
     let replies = at_once(&workspace, "write", (0..MANY).map(write).collect()).await;
@@ -135,7 +138,7 @@ async fn of_calls_that_expect_the_same_content_one_changes_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_calls_that_make_the_same_file_one_makes_it() {
     for path in ["fresh.md", "on/its/way/fresh.md"] {
-        let workspace = Workspace::open().await;
+        let workspace = Workspace::lent("write", ONCE).await;
         let write = |number: usize| json!({ "path": path, "text": format!("{number}\n") });
         let replies = at_once(&workspace, "write", (0..MANY).map(write).collect()).await;
         let done: Vec<usize> =

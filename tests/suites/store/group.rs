@@ -9,7 +9,7 @@ use airlock::model::key::Key;
 use airlock::model::manifest::Repeat;
 use airlock::model::pointer::Unshown;
 use airlock::model::reply::{Stored, Usage};
-use airlock::model::run::Does;
+use airlock::model::run::{Does, Told};
 use airlock::model::staged::Staged;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
@@ -40,6 +40,7 @@ fn run(number: u8, key: &str) -> NewRun {
         attachments: Vec::new(),
         unshown: Unshown::default(),
         trace: TraceId::new([3; 16]),
+        told: Told::default(),
         owner: PROCESS,
         attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([2; 32]), at: NOON },
     }
@@ -146,6 +147,8 @@ fn failed(life: KeyLife) -> End {
         usage: Usage::default(),
         log: String::new(),
         outcomes: Vec::new(),
+        past: Vec::new(),
+        reports: None,
         staged: Staged::default(),
         fingerprint: None,
         cleanup: None,

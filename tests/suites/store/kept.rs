@@ -10,7 +10,7 @@ use airlock::model::key::{Answer, Key};
 use airlock::model::manifest::Repeat;
 use airlock::model::pointer::Unshown;
 use airlock::model::reply::{Stored, Usage};
-use airlock::model::run::{Does, Lease, Removed};
+use airlock::model::run::{Does, Lease, Removed, Told};
 use airlock::model::staged::Staged;
 use airlock::model::state::{Event, Reason, RunState, Standing};
 use airlock::store::sqlite::Durability;
@@ -43,6 +43,11 @@ fn id(number: u8) -> RunId {
     RunId::from_bytes([number; 16])
 }
 
+/// What the agent says of itself, its reason apart.
+fn said(reason: Option<&str>) -> Told {
+    Told { model: Some("a-model-1".to_owned()), reason: reason.map(str::to_owned) }
+}
+
 fn all() -> (RunId, RunId) {
     (id(0), id(0xff))
 }
@@ -61,6 +66,7 @@ async fn begun(store: &SqliteStore, number: u8, keyed: bool) -> Lease {
         attachments: Vec::new(),
         unshown: Unshown::default(),
         trace: TraceId::new([3; 16]),
+        told: said(Some("the customer asked")),
         owner: PROCESS,
         attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([2; 32]), at: NOON },
     };
@@ -84,6 +90,8 @@ async fn ended(store: &SqliteStore, number: u8, event: Event, life: KeyLife) -> 
         usage: Usage::default(),
         log: "out: sent to ada\n".to_owned(),
         outcomes: Vec::new(),
+        past: Vec::new(),
+        reports: None,
         staged: Staged::default(),
         fingerprint: None,
         cleanup: None,
@@ -122,6 +130,7 @@ async fn a_month_after_its_end_a_run_keeps_hashes_of_what_was_said() {
     let (input, result) = (Digest::of(INPUT.as_bytes()), Some(Digest::of(RESULT.as_bytes())));
     assert_eq!(after.removed, Some(Removed { at: after_that, input, result }));
     assert_eq!((after.input, after.stored, after.attempts[0].log.as_str()), (None, None, ""));
+    assert_eq!((before.told, after.told), (said(Some("the customer asked")), said(None)));
     assert_eq!((after.summary, after.events), (before.summary, before.events), "what was done stays");
     assert_eq!(sweep(&store, after_that.plus(MONTH)).await, 0, "once is enough");
     assert_eq!(removed(&store, 1).unwrap().at, after_that);
@@ -210,6 +219,8 @@ async fn the_writer_is_not_held_by_long_texts() {
             usage: Usage::default(),
             log: String::new(),
             outcomes: Vec::new(),
+            past: Vec::new(),
+            reports: None,
             staged: Staged::default(),
             fingerprint: None,
             cleanup: None,

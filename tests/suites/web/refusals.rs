@@ -60,7 +60,7 @@ async fn a_site_that_asks_to_wait_is_given_the_time_that_it_names() {
       "message": "the backend asks to slow down",
       "retryable": true,
       "action": "retry_later",
-      "retry_after_ms": 900000
+      "retry_after_ms": 3600000
     }
     "#);
     assert_eq!(site.targets().len(), 1);
@@ -72,7 +72,7 @@ async fn a_site_that_fails_or_is_not_there_may_be_asked_again_later() {
     let gone = Site::start().await;
     let nobody = gone.url.clone();
     drop(gone);
-    let open = granted(&[&backend.url, &nobody], "").await;
+    let open = granted(&[&backend.url, &nobody], &crate::call::singly("")).await;
     let place = format!("{}/orders/A-1002", backend.url);
     let mut said = Vec::new();
     for (fault, times) in [

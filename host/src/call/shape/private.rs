@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::id::Digest;
 use crate::model::past::Undone;
-use crate::model::pointer::Pointer;
+use crate::model::pointer::{Pointer, Unshown};
 use crate::model::reply::Stored;
 use crate::model::run::Record;
 use crate::model::secret::Mask;
@@ -70,6 +70,7 @@ pub fn shown(mut record: Record, look: Look, secret: &[u8; 32], kept: &Kept) -> 
     }
     record.fingerprint.iter_mut().for_each(rest);
     record.effects.iter_mut().for_each(|effect| rest(&mut effect.target));
+    record.told.reason.iter_mut().for_each(rest);
     if let Some(stored) = record.stored.as_mut().filter(|stored| !stored.ok)
         && let Ok(mut error) = serde_json::from_str::<Value>(&stored.body)
         && mask.json(&mut error)
@@ -77,6 +78,35 @@ pub fn shown(mut record: Record, look: Look, secret: &[u8; 32], kept: &Kept) -> 
         stored.body = error.to_string();
     }
     record
+}
+
+/// Input as a line of the log has it, and these words about it likewise; none where it is no JSON.
+pub fn logged(
+    input: &str,
+    words: &mut [&mut String],
+    unshown: &Unshown,
+    mask: &Mask,
+    secret: &[u8; 32],
+) -> Option<Value> {
+    let mut input = serde_json::from_str::<Value>(input).ok();
+    let mut found = Found { secret, texts: BTreeMap::new() };
+    if let Some(input) = &mut input {
+        found.look(input, &unshown.hidden, &unshown.private, Look::Usual);
+        unshown.hide(input);
+        mask.json(input);
+    }
+    let private = Mask::by(found.texts.iter().map(|(text, label)| (label.clone(), text.as_str())));
+    input.iter_mut().for_each(|input| {
+        private.json(input);
+    });
+    for word in words {
+        for mask in [mask, &private] {
+            if let Some(masked) = mask.text(word) {
+                **word = masked;
+            }
+        }
+    }
+    input
 }
 
 /// Values that are not to be seen, by the text that they are, and what stands in their place.
@@ -142,9 +172,8 @@ mod tests {
     use crate::model::effect::{Effect, EffectState};
     use crate::model::id::{CallerName, ProcessId, RunId, TraceId};
     use crate::model::manifest::Repeat;
-    use crate::model::pointer::Unshown;
     use crate::model::reply::Usage;
-    use crate::model::run::{Lease, Summary};
+    use crate::model::run::{Lease, Summary, Told};
     use crate::model::state::RunState;
 
     fn record(input: &str, target: &str) -> Record {
@@ -164,10 +193,12 @@ mod tests {
             },
             lease: Lease { run, number: 1 },
             owner: ProcessId([1; 16]),
+            wakes: None,
             key: None,
             action: Digest([2; 32]),
             repeat: Repeat::Once,
             trace: TraceId::new([3; 16]),
+            told: Told::default(),
             input: Some(input.to_owned()),
             unshown: Unshown { hidden: pointers(&["/pin"]), private: pointers(&["/who/*", "/age"]) },
             stored: None,

@@ -8,6 +8,7 @@ use clap::Args;
 use super::attach;
 use super::clean::clean;
 use super::hints::Asked;
+use super::log;
 use super::output::Output;
 use super::preview;
 use super::problem::{Exit, Problem};
@@ -69,6 +70,7 @@ pub(super) async fn run(
     let input = input(arguments.input)?;
     let attachments = attach::read(&arguments.attach, config.limits.attachments)?;
     arguments.out.as_deref().map_or(Ok(()), attach::folder)?;
+    log::settle(&config.log, false)?;
     let host = Host::open(config).await?;
     let tool = arguments.tool;
     let Arguments { user, scene, key, .. } = arguments;

@@ -1,7 +1,6 @@
 //! Text from guests, callers and backends, made safe for a terminal.
 
 use std::fmt::Write as _;
-use std::io;
 
 use crate::model::unseen::is_unseen;
 
@@ -34,28 +33,8 @@ pub fn clean_json(text: &str) -> String {
     clean
 }
 
-/// Writes lines as they are shown: what a text brings into one does not end it.
-pub(super) struct Clean<W>(pub(super) W);
-
-impl<W: io::Write> io::Write for Clean<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(bytes);
-        // Whoever writes gives an event at a time, with the end of its line.
-        let (line, end) = text.strip_suffix('\n').map_or((&*text, ""), |line| (line, "\n"));
-        self.0.write_all(clean(line).as_bytes())?;
-        self.0.write_all(end.as_bytes())?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::*;
     use proptest::prelude::*;
 
@@ -67,13 +46,6 @@ mod tests {
             clean("invoice\u{202e}fdp.exe \u{200b}\u{2066}\u{feff}"),
             r"invoice\u{202e}fdp.exe \u{200b}\u{2066}\u{feff}"
         );
-    }
-
-    #[test]
-    fn a_line_of_the_log_stays_one_line() {
-        let mut log = Clean(Vec::new());
-        log.write_all("ERROR a\u{1b}[2J\nERROR b\u{202e}\n".as_bytes()).unwrap();
-        assert_eq!(String::from_utf8(log.0).unwrap(), "ERROR a\\u{1b}[2J\\nERROR b\\u{202e}\n");
     }
 
     #[test]

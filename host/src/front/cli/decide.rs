@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::clean::clean;
 use super::hints::Asked;
+use super::log;
 use super::output::Output;
 use super::problem::{Exit, Problem};
 use super::progress::{ready, watched};
@@ -50,6 +51,7 @@ pub(super) async fn run(
         Found::Again => configuration(config)?,
         Found::Happened | Found::DidNot => Config::load_to_look(config)?,
     };
+    log::settle(&config.log, false)?;
     let host = Host::open(config).await?;
     let shown = settle(&host, &arguments, decision, output).await;
     host.close().await;

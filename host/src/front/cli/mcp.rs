@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::call::known;
+use super::log;
 use super::output::Output;
 use super::problem::{Exit, Problem};
 use super::progress::ready;
@@ -35,6 +36,7 @@ pub(super) async fn run(
     }
     let config = configuration(config)?;
     let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
+    log::settle(&config.log, true)?;
     let host = Host::open(config.clone()).await?;
     ready(&host).await?;
     host.watch();

@@ -101,6 +101,9 @@ async fn shown<T>(work: impl Future<Output = T>, what: String, mut news: News) -
 /// How far a call is: `desk.import: 3 of 7, page 3`.
 fn far(tool: &str, step: &Step) -> String {
     let Step { done, total, message } = step;
+    if *done == 0 && total.is_none() && !message.is_empty() {
+        return format!("{tool}: {}", message.chars().take(LINE).collect::<String>());
+    }
     let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
     let said: String = message.chars().take(LINE).collect();
     let said = if said.is_empty() { said } else { format!(", {said}") };
@@ -124,6 +127,8 @@ mod tests {
         let step = |total, message: &str| far("a.b", &Step { done: 3, total, message: message.to_owned() });
         assert_eq!(step(Some(7), "page 3"), "a.b: 3 of 7, page 3");
         assert_eq!(step(None, ""), "a.b: 3");
+        let said = Step { done: 0, total: None, message: "attempt 2 of 4 in 80 ms".to_owned() };
+        assert_eq!(far("a.b", &said), "a.b: attempt 2 of 4 in 80 ms");
         assert_eq!(step(None, &"x".repeat(500)).len(), "a.b: 3, ".len() + LINE);
     }
 }

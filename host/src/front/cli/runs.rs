@@ -18,7 +18,7 @@ use crate::model::effect::Effect;
 use crate::model::id::TraceId;
 use crate::model::past::Undone;
 use crate::model::reply::Stored;
-use crate::model::run::{Attempt, Does, Happened, Record, Removed, Summary};
+use crate::model::run::{Attempt, Does, Happened, Record, Removed, Summary, Told};
 use crate::model::staged::Cost;
 use crate::model::state::{Event, Reason, RunState, Standing};
 
@@ -125,7 +125,7 @@ fn list(runs: &[Summary], now: Timestamp) -> String {
 }
 
 /// Who asked, and for whom.
-fn asked(run: &Summary) -> String {
+pub(super) fn asked(run: &Summary) -> String {
     match &run.user {
         Some(user) => format!("{} for {user}", run.caller),
         None => run.caller.to_string(),
@@ -144,9 +144,14 @@ fn full(record: &Record, now: Timestamp) -> String {
         format!("began     {}", ago(run.began, now)),
         match (run.state, run.ended) {
             (RunState::Suspended(_), Some(since)) => format!("waits     since {}", ago(since, now)),
+            (RunState::BackingOff, _) => {
+                format!("waits     until {}", record.wakes.map_or("its next attempt".to_owned(), moment))
+            }
             (_, ended) => format!("ended     {}", ended.map_or("not yet".to_owned(), |at| ago(at, now))),
         },
     ];
+    let said = [("model     ", &record.told.model), ("reason    ", &record.told.reason)];
+    lines.extend(said.iter().filter_map(|(name, text)| Some(format!("{name}{}", clean(text.as_ref()?)))));
     if record.rearms {
         lines.push("again     the same call with the same key runs it again".to_owned());
     }
@@ -178,16 +183,28 @@ fn full(record: &Record, now: Timestamp) -> String {
         let by = event.by.as_ref().map(|who| format!(", by {}", clean(who))).unwrap_or_default();
         format!("{}  {}{by}", moment(event.at), clean(in_words(&event.event)))
     }));
-    if run.state == RunState::Suspended(Reason::NotUndone) {
-        lines.push(format!(
+    lines.extend(waits(run));
+    lines.join("\n")
+}
+
+/// What a person can do about a run that waits for one.
+fn waits(run: &Summary) -> Option<String> {
+    match run.state {
+        RunState::Suspended(Reason::NotUndone) => Some(format!(
             "\nwhat is left of it waits for a person; once that is seen to, or may stay: `airlock decide {} happened`",
             run.run
-        ));
-    } else if let RunState::Suspended(_) = run.state {
-        let code = run.code.as_deref().unwrap_or_default();
-        lines.push(format!("\nit waits for a person; {}", deciding(code, &run.run.to_string())));
+        )),
+        RunState::Suspended(_) => {
+            let code = run.code.as_deref().unwrap_or_default();
+            Some(format!("\nit waits for a person; {}", deciding(code, &run.run.to_string())))
+        }
+        RunState::Running
+        | RunState::BackingOff
+        | RunState::Completed
+        | RunState::Failed
+        | RunState::RollingBack
+        | RunState::RolledBack => None,
     }
-    lines.join("\n")
 }
 
 /// What stays of input and result.
@@ -208,6 +225,10 @@ fn in_words(event: &str) -> &str {
         "taken over from a process that is gone"
     } else if event == Event::RollbackBegan.word() {
         "to be taken back"
+    } else if event == Event::BackedOff.word() {
+        "failed, and is to be tried again"
+    } else if event == Event::Retried.word() {
+        "tried again"
     } else {
         event
     }
@@ -276,11 +297,13 @@ fn cost_table(costs: &[Cost]) -> String {
 
 /// A run as JSON; input and result keep every character.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     key: Option<&'a str>,
     trace_id: &'a TraceId,
+    #[serde(flatten)]
+    told: &'a Told,
     action: String,
     input: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -301,7 +324,7 @@ struct Journal<'a> {
     events: &'a [Happened],
 }
 
-fn document(record: &Record) -> Document<'_> {
+pub(super) fn document(record: &Record) -> Document<'_> {
     let (data, error) = match record.stored.as_ref().map(Stored::to_body) {
         Some(Ok(data)) => (Some(data), None),
         Some(Err(error)) => (None, Some(error)),
@@ -311,6 +334,7 @@ fn document(record: &Record) -> Document<'_> {
         summary: &record.summary,
         key: record.key.as_deref(),
         trace_id: &record.trace,
+        told: &record.told,
         action: record.action.to_string(),
         input: record.input.clone().map(|input| RawValue::from_string(input).unwrap_or_default()),
         data,
@@ -360,10 +384,12 @@ mod tests {
             summary,
             lease: Lease { run, number: 1 },
             owner: ProcessId([1; 16]),
+            wakes: None,
             key: Some("k1".into()),
             repeat: Repeat::Once,
             action: Digest([2; 32]),
             trace: TraceId::new([3; 16]),
+            told: Told::default(),
             input: Some(r#"{"to":"li@example.com","id":12345678901234567890}"#.into()),
             unshown: Unshown::default(),
             stored: Some(Stored::new(false, r#"{"code":"OUTCOME_UNKNOWN"}"#)),
@@ -505,6 +531,8 @@ mod tests {
           "code": null,
           "key": "k1",
           "trace_id": "03030303030303030303030303030303",
+          "model": null,
+          "reason": null,
           "action": "0202020202020202020202020202020202020202020202020202020202020202",
           "input": null,
           "removed": {

@@ -112,6 +112,7 @@ fn time(AttemptTime { time, says }: &AttemptTime) -> String {
         Says::Limits => "[limits] attempt".to_owned(),
         Says::Rule(name) => format!("[tools.\"{name}\"] timeout"),
         Says::Tool => "the tool's own word".to_owned(),
+        Says::Run(_) => "[limits] run".to_owned(),
     };
     format!("{} an attempt, by {says}", format_duration(*time))
 }

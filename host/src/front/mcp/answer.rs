@@ -25,6 +25,10 @@ pub(super) fn result(reply: &Reply, structured: bool) -> CallToolResult {
         Ok(data) => done(reply, data.get(), structured),
         Err(error) => refused(serde_json::from_str(error.get()).unwrap_or_default()),
     };
+    // What refuses a circle says so itself.
+    if let Some(rounds) = reply.meta.rounds.filter(|_| reply.code().as_deref() != Some(code::LOOP_DETECTED)) {
+        result.content.push(ContentBlock::text(rounds.to_string()));
+    }
     beside(&mut result, META, &reply.meta);
     result
 }
@@ -126,6 +130,9 @@ fn todo(error: &Value) -> String {
         ("tell_user", _) => "tell the user; the same call will not succeed".to_owned(),
         ("ask_permission", _) => {
             "do not call again; tell the user that whoever runs this host must allow it".to_owned()
+        }
+        ("stop", code::LOOP_DETECTED) => {
+            "do not make these calls again; do something else, or tell the user what is missing".to_owned()
         }
         ("retry_later", _) if after.is_zero() => "nothing was left behind; call again later".to_owned(),
         ("retry_later", _) => {

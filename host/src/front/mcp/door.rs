@@ -21,7 +21,7 @@ use super::wire::Brought;
 use crate::host::{Cancel, Changes, Host, Progress, Request};
 use crate::model::code;
 use crate::model::failure::Failure;
-use crate::model::id::{CallerName, SceneName};
+use crate::model::id::{CallerName, SceneName, TraceId};
 use crate::model::nearest::nearest_tools;
 
 /// What a model is told of all tools at once. All of it holds today.
@@ -34,6 +34,8 @@ airlock__result {\"run\": \"…\"}; do not call the tool again.
 - The same call made twice is two actions. Call a tool that changes something once for each thing that is wanted.
 - OUTCOME_UNKNOWN and PARTLY_DONE: it may have been done, or part of it was. Do not call again in whatever form; tell \
 the user that a person must look at it. Neither you nor this server can settle it.
+- LOOP_DETECTED: the same calls gave the same replies again and again. Do something else, or tell the user what is \
+missing.
 - NEEDS_PERSON and PERMISSION_DENIED: whoever runs this host must allow it. Nothing that you call can.";
 
 /// One client's door to the host.
@@ -42,6 +44,8 @@ pub(super) struct Door {
     caller: CallerName,
     /// The scene that whoever started this chose.
     scene: Option<SceneName>,
+    /// The conversation of calls that bring no trace: a client has one session here.
+    session: TraceId,
     /// Said once the client sends nothing more.
     gone: Cancel,
     listing: Mutex<Option<Arc<Listing>>>,
@@ -49,7 +53,8 @@ pub(super) struct Door {
 
 impl Door {
     pub(super) fn new(host: Host, caller: CallerName, scene: Option<SceneName>, gone: Cancel) -> Self {
-        Self { host, caller, scene, gone, listing: Mutex::default() }
+        let session = host.new_trace();
+        Self { host, caller, scene, session, gone, listing: Mutex::default() }
     }
 
     /// The tools as they are now.
@@ -113,7 +118,8 @@ impl Door {
             user: asked.user,
             scene: self.scene.clone(),
             key: asked.key,
-            trace: asked.trace,
+            trace: Some(asked.trace.unwrap_or_else(|| self.session.clone())),
+            conversation: true,
             cancel: Some(cancel),
             progress: teller.is_some().then_some(progress),
             told: asked.told,

@@ -1,7 +1,8 @@
 //! The journal of effects of one attempt: what is about to be, what became of it, and what is still under way.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -9,6 +10,7 @@ use super::secrets::derived;
 use crate::model::classify::Ended;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Answered, Effect, EffectState};
+use crate::model::health::Met;
 use crate::model::id::Digest;
 use crate::model::limits::Limit;
 use crate::model::manifest::Repeat;
@@ -24,6 +26,8 @@ pub struct Effects {
     /// Those of earlier attempts of the same step.
     earlier: Vec<Effect>,
     requests_at_most: u64,
+    /// How long the attempt may take, and so each of its requests; none where nobody has said so yet.
+    longest: OnceLock<Duration>,
     inner: Mutex<Inner>,
     quiet: Notify,
 }
@@ -41,6 +45,10 @@ struct Inner {
     /// Keys of earlier attempts that this attempt has used again.
     matched: Vec<String>,
     keyed: HashMap<(String, String), u32>,
+    /// The origins that it met, each once.
+    met: Vec<Met>,
+    /// The longest that one of them asks to be left alone.
+    asked_for: Duration,
     under_way: u32,
     closed: bool,
     stopped: Option<Ended>,
@@ -75,7 +83,18 @@ impl Effects {
         requests_at_most: u64,
     ) -> Arc<Self> {
         let (inner, quiet) = (Mutex::default(), Notify::new());
-        Arc::new(Self { lease, attempt, secret, earlier, requests_at_most, inner, quiet })
+        let longest = OnceLock::new();
+        Arc::new(Self { lease, attempt, secret, earlier, requests_at_most, longest, inner, quiet })
+    }
+
+    /// Says how long the attempt may take.
+    pub(crate) fn within(&self, time: Duration) {
+        let _ = self.longest.set(time);
+    }
+
+    /// How long a request may take at most.
+    pub(crate) fn longest(&self) -> Duration {
+        self.longest.get().copied().unwrap_or(Duration::MAX)
     }
 
     /// The run that they belong to.
@@ -240,6 +259,29 @@ impl Effects {
     /// What became of the effects of this attempt, as far as it is known.
     pub fn outcomes(&self) -> Vec<Outcome> {
         self.lock().outcomes.clone()
+    }
+
+    /// Takes note of what a request says of the origin that it went to, and how long that asks to be left alone.
+    pub(crate) fn meet(&self, met: Met, asked: Option<Duration>) {
+        let mut inner = self.lock();
+        inner.asked_for = inner.asked_for.max(asked.unwrap_or_default());
+        match inner.met.iter_mut().find(|known| known.origin == met.origin) {
+            Some(known) => {
+                known.failed |= met.failed;
+                known.slowed |= met.slowed;
+            }
+            None => inner.met.push(met),
+        }
+    }
+
+    /// The origins that it met, each once.
+    pub fn met(&self) -> Vec<Met> {
+        self.lock().met.clone()
+    }
+
+    /// The longest that a backend asks to be left alone.
+    pub fn asked_for(&self) -> Duration {
+        self.lock().asked_for
     }
 
     /// Counts a request that left the sandbox: what a policy refused did not.

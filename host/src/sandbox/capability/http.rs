@@ -4,6 +4,7 @@ mod address;
 mod connection;
 mod policy;
 pub mod resolve;
+mod sent;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +15,10 @@ use tokio::sync::oneshot;
 pub(crate) use policy::OWN;
 pub use resolve::{Resolve, SystemResolver};
 
-use self::connection::{Connections, Sent};
+use self::connection::Connections;
 use self::policy::Allowed;
 use self::resolve::LookUps;
+use self::sent::{Bound, Sent};
 use super::effects::{Effects, Intent, UnderWay, request_hash};
 use super::secrets::Placeholders;
 use crate::model::classify::Ended;
@@ -30,6 +32,9 @@ use crate::sandbox::grants::Grants;
 use crate::sandbox::logbook::Logbook;
 use crate::sandbox::wit::http::{HttpError, Request, Response};
 use crate::store::Journal;
+
+/// How much longer than its attempt a request may take that only reads: the attempt's own limit is to end it.
+const BEYOND: Duration = Duration::from_millis(100);
 
 /// What carries requests out; one for the whole host.
 #[derive(Clone)]
@@ -56,8 +61,8 @@ impl std::fmt::Debug for Egress {
 /// How long one request may take.
 #[derive(Debug, Clone, Copy)]
 struct Times {
-    connect: Duration,
-    answer: Duration,
+    connect: Bound,
+    answer: Bound,
 }
 
 /// One request, owned by its task.
@@ -162,11 +167,22 @@ impl Egress {
     ) -> Result<Task, policy::Refusal> {
         let limits = &self.inner.limits;
         let mut allowed = policy::check(&request, grants, texts, limits.body)?;
+        // Nobody waits for what was only to be read; of what changes something the outcome is waited for.
+        let longest = match allowed.repeat {
+            Repeat::Reads => effects.longest().saturating_add(BEYOND),
+            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => Duration::MAX,
+        };
         let asked = request.timeout_ms.map(|millis| Duration::from_millis(u64::from(millis)));
-        let cap = |limit: Duration| asked.map_or(limit, |asked| asked.min(limit));
+        let bound = |granted: Option<Duration>, limit, of_grant, of_limits| {
+            let (time, says) = granted.map_or((limit, of_limits), |granted| (granted, of_grant));
+            match asked.filter(|asked| *asked < time) {
+                Some(time) => Bound { time, says: "as the tool asks" },
+                None => Bound { time: time.min(longest), says },
+            }
+        };
         let times = Times {
-            connect: cap(allowed.connect.unwrap_or(limits.connect)),
-            answer: cap(allowed.read.unwrap_or(limits.read)),
+            connect: bound(allowed.connect, limits.connect, "`connect` of its grant", "[limits] connect"),
+            answer: bound(allowed.read, limits.read, "`read` of its grant", "[limits] read"),
         };
         let forbidden = |allowed: &Allowed, rule: &str| {
             policy::Refusal::forbidden(&allowed.method, &allowed.url, rule, None)
@@ -237,7 +253,10 @@ impl Inner {
             | Sent::BrokeOff { .. }
             | Sent::Unsent(_)
             | Sent::Late(_)
-            | Sent::Broken(_) => task.effects.left(),
+            | Sent::Broken(_) => {
+                task.effects.left();
+                task.effects.meet(sent.met(&task.allowed.place), sent.asked(self.clock.now()));
+            }
             // It never left the sandbox: the address that its name led to was not granted.
             Sent::Forbidden(_) => {}
         }
@@ -277,7 +296,7 @@ impl Inner {
     async fn exchange(&self, task: &Task) -> Sent {
         let origin = &task.allowed.origin;
         let resolving = self.look_ups.resolve(&task.grants.plugin, &origin.host, origin.port);
-        let addresses = match tokio::time::timeout(task.times.connect, resolving).await {
+        let addresses = match tokio::time::timeout(task.times.connect.time, resolving).await {
             Ok(Ok(addresses)) => addresses,
             Ok(Err(error)) => return Sent::Unsent(format!("the name has no address: {error}")),
             Err(_) => return Sent::Unsent("the name was not resolved in time".to_owned()),

@@ -50,6 +50,13 @@ impl Progress {
         Self { mask: Some(mask.clone()), ..self.clone() }
     }
 
+    /// Tells what the host does meanwhile; how much is done stands as the guest told it last.
+    pub(crate) fn say(&self, message: String) {
+        let step = self.steps.borrow().clone();
+        let (done, total) = step.map_or((0, None), |step| (step.done, step.total));
+        self.steps.send_replace(Some(Step { done, total, message }));
+    }
+
     pub(in crate::sandbox) fn tell(&self, done: u32, total: Option<u32>, message: &str) {
         let masked = self.mask.as_ref().and_then(|mask| mask.text(message));
         let message = masked.as_deref().unwrap_or(message).chars().take(MOST).collect();

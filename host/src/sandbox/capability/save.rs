@@ -29,12 +29,16 @@ impl Staging {
             inner.saves += 1;
             if self.lease.number == 0 {
                 // Where the process dies, there is no run that could have a next attempt.
+                inner.latest = Some(bytes.clone());
                 inner.saved = Some(bytes);
                 return Ok(Ok(()));
             }
         }
-        match self.store.save(self.lease, bytes).await {
-            Ok(true) => Ok(Ok(())),
+        match self.store.save(self.lease, bytes.clone()).await {
+            Ok(true) => {
+                self.lock().latest = Some(bytes);
+                Ok(Ok(()))
+            }
             Ok(false) => Err(Ended::StoreFailed("another process has taken the run over".to_owned())),
             Err(failure) => Err(Ended::StoreFailed(failure.to_string())),
         }

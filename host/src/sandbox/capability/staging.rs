@@ -53,6 +53,8 @@ pub(super) struct Inner {
     /// What this attempt cost.
     pub(super) spent: u64,
     pub(super) saved: Option<Vec<u8>>,
+    /// What it saved last, wherever that was written.
+    pub(super) latest: Option<Vec<u8>>,
     /// How often it saved.
     pub(super) saves: u32,
     pub(super) closed: bool,
@@ -96,6 +98,11 @@ impl Staging {
             costs: std::mem::take(&mut inner.costs).into_iter().map(cost).collect(),
             saved: inner.saved.take(),
         }
+    }
+
+    /// What it saved last for the attempt that follows.
+    pub fn latest(&self) -> Option<Vec<u8>> {
+        self.lock().latest.clone()
     }
 
     /// Reads of the store, away from the threads of guests.

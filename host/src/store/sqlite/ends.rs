@@ -1,15 +1,14 @@
-//! The ends of attempts, steps and runs, each applied inside the transaction that ends them.
+//! The ends of steps and runs, each applied inside the transaction that ends them.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::super::{End, Kept, KeyLife, RollbackEnd};
+use super::super::{Kept, KeyLife};
 use super::attachments::{self, Way};
-use super::write::{STEP, insert_event, millis, number, trimmed};
+use super::write::{STEP, insert_event, number, trimmed};
 use crate::model::clock::Timestamp;
 use crate::model::id::RunId;
 use crate::model::manifest::Cleanup;
-use crate::model::past::Undone;
-use crate::model::reply::{Stored, Usage};
+use crate::model::reply::Stored;
 use crate::model::run::Lease;
 use crate::model::state::{Event, RunState};
 
@@ -28,10 +27,18 @@ pub(super) fn end_run(tx: &Connection, lease: Lease, last: Last, by: Option<&str
     let next = Lease { run: lease.run, number: lease.number + 1 };
     let scope = tx
         .prepare_cached(
-            "UPDATE run SET state = ?3, lease = ?4, ended = ?5, rearms = ?6 WHERE id = ?1 AND lease = ?2 RETURNING key",
+            "UPDATE run SET state = ?3, lease = ?4, ended = ?5, rearms = ?6, wakes = NULL
+             WHERE id = ?1 AND lease = ?2 RETURNING key",
         )?
         .query_row(
-            params![lease.run.bytes(), number(lease), last.state.word(), number(next), last.at.0, last.rearms],
+            params![
+                lease.run.bytes(),
+                number(lease),
+                last.state.word(),
+                number(next),
+                last.at.0,
+                last.rearms
+            ],
             |row| row.get::<_, Option<[u8; 32]>>(0),
         )
         .optional()?;
@@ -45,28 +52,6 @@ pub(super) fn end_run(tx: &Connection, lease: Lease, last: Last, by: Option<&str
     Ok(true)
 }
 
-/// How an attempt ended, whatever it was for.
-pub(super) struct Ended<'a> {
-    attempt: u32,
-    at: Timestamp,
-    word: &'a str,
-    usage: Usage,
-    log: &'a str,
-    undone: Option<&'a Undone>,
-}
-
-impl<'a> Ended<'a> {
-    pub(super) fn of(end: &'a End) -> Self {
-        let End { attempt, at, word, usage, log, .. } = end;
-        Self { attempt: *attempt, at: *at, word, usage: *usage, log, undone: None }
-    }
-
-    pub(super) fn of_rollback(end: &'a RollbackEnd) -> Self {
-        let RollbackEnd { attempt, at, word, usage, log, undone, .. } = end;
-        Self { attempt: *attempt, at: *at, word, usage: *usage, log, undone: Some(undone) }
-    }
-}
-
 /// Writes down what a rollback needs to know of the outcome, where there is such.
 pub(super) fn leave(
     tx: &Connection,
@@ -78,27 +63,6 @@ pub(super) fn leave(
         tx.prepare_cached("UPDATE step SET fingerprint = ?3, cleanup = ?4 WHERE run = ?1 AND step = ?2")?
             .execute(params![run.bytes(), STEP, fingerprint, cleanup.map(Cleanup::word)])?;
     }
-    Ok(())
-}
-
-pub(super) fn end_attempt(tx: &Connection, run: RunId, end: &Ended<'_>) -> rusqlite::Result<()> {
-    tx.prepare_cached(
-        "UPDATE attempt SET ended = ?4, word = ?5, fuel = ?6, memory = ?7, effects = ?8, millis = ?9, log = ?10, undone = ?11
-         WHERE run = ?1 AND step = ?2 AND attempt = ?3",
-    )?
-    .execute(params![
-        run.bytes(),
-        STEP,
-        end.attempt,
-        end.at.0,
-        end.word,
-        end.usage.fuel.cast_signed(),
-        end.usage.memory.cast_signed(),
-        end.usage.effects,
-        millis(end.usage),
-        end.log,
-        end.undone.and_then(|undone| serde_json::to_string(undone).ok()),
-    ])?;
     Ok(())
 }
 
@@ -127,6 +91,16 @@ pub(super) fn end_step(
         stored.attached
     ])?;
     attachments::insert(tx, run, Way::Given, &kept.attachments)
+}
+
+/// Says how the step stands, whose result comes later.
+pub(super) fn end_step_state(tx: &Connection, run: RunId, state: RunState) -> rusqlite::Result<()> {
+    tx.prepare_cached("UPDATE step SET state = ?3 WHERE run = ?1 AND step = ?2")?.execute(params![
+        run.bytes(),
+        STEP,
+        state.step_word()
+    ])?;
+    Ok(())
 }
 
 /// The key's time runs from the end of its run, and never while a run is open.

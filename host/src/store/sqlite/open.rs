@@ -22,6 +22,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005.sql"),
     include_str!("migrations/0006.sql"),
     include_str!("migrations/0007.sql"),
+    include_str!("migrations/0008.sql"),
+    include_str!("migrations/0009.sql"),
 ];
 
 /// How long another process may hold the file before this one gives up.

@@ -5,17 +5,20 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::super::{Kept, KeyFound, Ledger, Room, StoreFailure};
 use super::attachments::{self, Way};
-use super::{SqliteStore, answers, changes, staged};
+use super::{SqliteStore, answers, changes, health, staged, survey};
 use crate::model::attachment::Attachment;
+use crate::model::caller::ToolPattern;
 use crate::model::change::Recorded;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Answered, Effect, EffectState};
+use crate::model::health::Health;
 use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
 use crate::model::key::{Known, KnownRun};
 use crate::model::manifest::{Cleanup, Repeat};
 use crate::model::reply::{Stored, Usage};
-use crate::model::run::{Attempt, Does, Happened, Lease, Record, Removed, Summary};
+use crate::model::run::{Attempt, Does, Happened, Lease, Record, Removed, Summary, Told};
 use crate::model::state::{RunState, Standing};
+use crate::model::stats::ToolStats;
 
 impl Ledger for SqliteStore {
     fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure> {
@@ -34,7 +37,7 @@ impl Ledger for SqliteStore {
         if let Some(found) = &mut found
             && let Some(run) = &mut found.known.run
         {
-            run.orphaned = run.state == RunState::Running && self.gone(found.owner);
+            run.orphaned = run.state.under_way() && self.gone(found.owner);
         }
         Ok(found)
     }
@@ -46,7 +49,7 @@ impl Ledger for SqliteStore {
                     "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word, r.user, r.lease, r.owner,
                             k.text, s.action, r.trace, p.input, p.ok, p.body, r.rearms, s.repeat,
                             r.removed, p.input_hash, p.body_hash, p.trimmed, p.attached, p.unshown, s.cost,
-                            s.fingerprint, s.cleanup
+                            s.fingerprint, s.cleanup, r.model, r.reason, r.wakes
                      FROM run r JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
                      LEFT JOIN key k ON k.scope = r.key AND k.run = r.id
                      WHERE r.id = ?1",
@@ -75,9 +78,17 @@ impl Ledger for SqliteStore {
         })
     }
 
+    fn traced(&self, trace: &TraceId, most: u32) -> Result<Vec<RunId>, StoreFailure> {
+        self.read(|db| survey::traced(db, trace, most))
+    }
+
+    fn counted(&self, from: RunId, tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure> {
+        self.read(|db| survey::counted(db, from, tools))
+    }
+
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
         self.read(|db| {
-            db.prepare_cached("SELECT id, owner FROM run WHERE state IN ('running', 'rolling_back')")?
+            db.prepare_cached(&format!("SELECT id, owner FROM run WHERE {UNDER_WAY}"))?
                 .query_map([], |row| Ok((RunId::from_bytes(row.get(0)?), ProcessId(row.get(1)?))))?
                 .collect()
         })
@@ -130,6 +141,14 @@ impl Ledger for SqliteStore {
         self.read(|db| staged::room(db, plugin, key))
     }
 
+    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
+        self.read(|db| health::of(db, tool))
+    }
+
+    fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {
+        self.read(health::all)
+    }
+
     fn secret(&self) -> [u8; 32] {
         self.secret
     }
@@ -143,15 +162,16 @@ impl Ledger for SqliteStore {
     }
 }
 
+/// The runs that a process drives, each state by an index that it stands in.
+const UNDER_WAY: &str = "state IN ('running', 'backing_off', 'rolling_back')";
+
 /// The condition of standing so. States that few runs are in have an index each, which is used where the condition
 /// stands as it does in the index.
 fn stands(standing: Standing) -> String {
     let words: Vec<String> = standing.states().map(|state| format!("'{}'", state.word())).collect();
     let one = format!("AND r.state IN ({})", words.join(", "));
     match standing {
-        Standing::Running => {
-            "AND r.id IN (SELECT id FROM run WHERE state IN ('running', 'rolling_back'))".to_owned()
-        }
+        Standing::Running => format!("AND r.id IN (SELECT id FROM run WHERE {UNDER_WAY})"),
         Standing::Completed => one,
         Standing::Failed | Standing::Suspended | Standing::RolledBack => {
             format!("{one} AND r.state NOT IN ('running', 'completed')")
@@ -233,6 +253,8 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         action: Digest(row.get(12)?),
         repeat: word(row, 18, Repeat::from_word)?,
         trace: TraceId(row.get(13)?),
+        told: Told { model: row.get(28)?, reason: row.get(29)? },
+        wakes: row.get::<_, Option<i64>>(30)?.map(Timestamp),
         input: if removed.is_none() { Some(row.get(14)?) } else { None },
         stored: stored(row, 15, 22)?,
         unshown: json(row, 24)?.unwrap_or_default(),
@@ -324,11 +346,11 @@ fn effect(row: &Row<'_>) -> rusqlite::Result<Effect> {
     })
 }
 
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(super) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(i64::cast_unsigned)
 }
 
-fn word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+pub(super) fn word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     read(&text).ok_or_else(|| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, format!("unknown word: {text}").into())

@@ -96,7 +96,7 @@ pub(super) fn remove(tx: &Connection, found: &Found) -> rusqlite::Result<u32> {
 fn empty(tx: &Connection, found: &Found, payload: &Payload) -> rusqlite::Result<usize> {
     let marked = tx
         .prepare_cached(
-            "UPDATE run SET removed = ?2
+            "UPDATE run SET removed = ?2, reason = NULL
              WHERE id = ?1 AND state IN ('completed', 'failed', 'rolled_back') AND removed IS NULL AND ended < ?3",
         )?
         .execute(params![payload.run, found.at.0, found.ended_before.0])?;

@@ -5,17 +5,19 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 
 use super::super::{
-    Decided, End, Journal, Kept, NewAttempt, NewRun, Outcome, Pending, Reserved, RollbackEnd, Take,
+    Ask, Asked, Decided, End, Force, Journal, Kept, NewRun, Outcome, Pending, Reserved, Rest, Rested,
+    RollbackEnd, Take,
 };
 use super::attachments::{self, Way};
-use super::ends::{Ended, Last, end_attempt, end_run, end_step, key_end, leave};
-use super::{SqliteStore, answers, changes, staged, sweep};
+use super::ends::{Last, end_run, end_step, key_end, leave};
+use super::{SqliteStore, answers, attempts, changes, health, staged, sweep};
 use crate::model::change::Change;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
+use crate::model::health::{NoRetry, Reports};
 use crate::model::id::{RunId, UserName};
 use crate::model::pointer::Unshown;
-use crate::model::reply::{Stored, Usage};
+use crate::model::reply::Stored;
 use crate::model::run::{Does, Lease};
 use crate::model::state::{Event, RunState};
 
@@ -50,7 +52,7 @@ impl Journal for SqliteStore {
             }
             let taken = tx
                 .prepare_cached(
-                    "UPDATE run SET state = ?5, lease = ?3, owner = ?4, ended = NULL, rearms = 0
+                    "UPDATE run SET state = ?5, lease = ?3, owner = ?4, ended = NULL, rearms = 0, wakes = NULL
                      WHERE id = ?1 AND lease = ?2",
                 )?
                 .execute(params![
@@ -65,10 +67,11 @@ impl Journal for SqliteStore {
             }
             insert_event(tx, next, take.event, take.at, take.by.as_deref())?;
             let Some(attempt) = take.attempt else { return Ok(Some(next)) };
-            insert_attempt(tx, take.lease.run, attempt, None)?;
+            attempts::insert(tx, take.lease.run, attempt, None)?;
             if attempt.does == Does::Call {
                 tx.prepare_cached(
-                    "UPDATE step SET attempts = ?3, state = 'running' WHERE run = ?1 AND step = ?2",
+                    "UPDATE step SET attempts = ?3, state = 'running', fingerprint = NULL, cleanup = NULL
+                     WHERE run = ?1 AND step = ?2",
                 )?
                 .execute(params![take.lease.run.bytes(), STEP, attempt.attempt])?;
             }
@@ -114,6 +117,22 @@ impl Journal for SqliteStore {
         self.writer.submit(move |tx| staged::save(tx, lease, STEP, &saved))
     }
 
+    fn rest(&self, lease: Lease, rest: Rest) -> Pending<Rested> {
+        self.writer.submit(move |tx| attempts::rest(tx, lease, &rest))
+    }
+
+    fn hear(&self, reports: Reports) -> Pending<Result<(), NoRetry>> {
+        self.writer.submit(move |tx| health::hear(tx, &reports))
+    }
+
+    fn ask(&self, ask: Ask) -> Pending<Asked> {
+        self.writer.submit(move |tx| health::ask(tx, &ask))
+    }
+
+    fn force(&self, force: Force) -> Pending<()> {
+        self.writer.submit(move |tx| health::force(tx, &force))
+    }
+
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
         self.writer.submit(move |tx| {
             let last =
@@ -124,10 +143,11 @@ impl Journal for SqliteStore {
             for outcome in &end.outcomes {
                 update_effect(tx, lease.run, outcome)?;
             }
-            end_attempt(tx, lease.run, &Ended::of(&end))?;
+            attempts::end(tx, lease.run, end.attempt, (&end).into())?;
             end_step(tx, lease.run, end.state, (&end.stored, &end.kept), &end.word)?;
             leave(tx, lease.run, end.fingerprint.as_deref(), end.cleanup)?;
             staged::write(tx, lease.run, STEP, &end.staged)?;
+            hear(tx, &end)?;
             Ok(true)
         })
     }
@@ -154,7 +174,7 @@ impl Journal for SqliteStore {
             for outcome in &end.outcomes {
                 update_effect(tx, lease.run, outcome)?;
             }
-            end_attempt(tx, lease.run, &Ended::of_rollback(&end))?;
+            attempts::end(tx, lease.run, end.attempt, (&end).into())?;
             tx.prepare_cached("UPDATE step SET fingerprint = ?3 WHERE run = ?1 AND step = ?2")?
                 .execute(params![lease.run.bytes(), STEP, end.fingerprint])?;
             if let Some((stored, word)) = &end.replaced {
@@ -191,15 +211,18 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
         }
     }
     let state = end.map_or(RunState::Running, |end| end.state);
-    let number = if end.is_some() { FIRST + 1 } else { FIRST };
+    insert_step(tx, new, end, state)?;
+    let past = end.map_or(&[] as &[_], |end| end.past.as_slice());
+    let first = (Lease { run: new.run, number: FIRST }, new.attempt);
+    let lease = attempts::insert_all(tx, first, past, end)?;
     tx.prepare_cached(
-        "INSERT INTO run (id, state, lease, owner, caller, trace, began, ended, rearms, key, user)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT INTO run (id, state, lease, owner, caller, trace, began, ended, rearms, key, user, model, reason)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     .execute(params![
         id,
         state.word(),
-        number.cast_signed(),
+        number(lease),
         new.owner.0,
         new.caller.0,
         new.trace.0,
@@ -208,14 +231,12 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
         end.is_some_and(|end| end.rearms),
         scope.map(|scope| scope.0),
         new.user.as_ref().map(UserName::as_str),
+        new.told.model,
+        new.told.reason,
     ])?;
-    insert_step(tx, new, end, state)?;
-    insert_attempt(tx, new.run, new.attempt, end)?;
-    insert_event(tx, Lease { run: new.run, number: FIRST }, Event::Began, new.attempt.at, None)?;
-    let lease = Lease { run: new.run, number };
     if let Some(end) = end {
-        insert_event(tx, lease, end.event, end.at, None)?;
         staged::write(tx, new.run, STEP, &end.staged)?;
+        hear(tx, end)?;
     }
     Ok(Reserved::Won(lease))
 }
@@ -251,40 +272,16 @@ fn insert_step(tx: &Connection, new: &NewRun, end: Option<&End>, state: RunState
         new.action.0,
         new.repeat.word(),
         state.step_word(),
-        new.attempt.attempt,
+        end.map_or(new.attempt.attempt, |end| end.attempt),
         end.map(|end| &end.word),
         payload
     ])?;
     Ok(())
 }
 
-fn insert_attempt(
-    tx: &Connection,
-    run: RunId,
-    attempt: NewAttempt,
-    end: Option<&End>,
-) -> rusqlite::Result<()> {
-    let usage = end.map(|end| end.usage).unwrap_or_default();
-    tx.prepare_cached(
-        "INSERT INTO attempt (run, step, attempt, plugin, began, ended, word, fuel, memory, effects, millis, log, does)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )?
-    .execute(params![
-        run.bytes(),
-        STEP,
-        attempt.attempt,
-        attempt.plugin.0,
-        attempt.at.0,
-        end.map(|end| end.at.0),
-        end.map(|end| &end.word),
-        usage.fuel.cast_signed(),
-        usage.memory.cast_signed(),
-        usage.effects,
-        millis(usage),
-        end.map_or("", |end| &end.log),
-        attempt.does.word(),
-    ])?;
-    Ok(())
+/// Takes note of what the last attempt of a run tells: it pays for nothing, so that nothing can be refused.
+fn hear(tx: &Connection, end: &End) -> rusqlite::Result<()> {
+    end.reports.as_ref().map_or(Ok(()), |reports| health::hear(tx, reports).map(|_| ()))
 }
 
 /// Every event raises the lease by one, so that the lease is the event's number too.
@@ -308,7 +305,7 @@ pub(super) fn trimmed(stored: &Stored) -> Option<String> {
     stored.trimmed.as_ref().and_then(|trimmed| serde_json::to_string(trimmed).ok())
 }
 
-fn update_effect(tx: &Connection, run: RunId, outcome: &Outcome) -> rusqlite::Result<()> {
+pub(super) fn update_effect(tx: &Connection, run: RunId, outcome: &Outcome) -> rusqlite::Result<()> {
     tx.prepare_cached(
         "UPDATE effect SET state = ?5, status = ?6, known = ?7
          WHERE run = ?1 AND step = ?2 AND attempt = ?3 AND ordinal = ?4",
@@ -333,8 +330,4 @@ fn close_effects(tx: &Connection, run: RunId, state: EffectState, at: Timestamp)
 
 pub(super) fn number(lease: Lease) -> i64 {
     lease.number.cast_signed()
-}
-
-pub(super) fn millis(usage: Usage) -> i64 {
-    i64::try_from(usage.time.as_millis()).unwrap_or(i64::MAX)
 }

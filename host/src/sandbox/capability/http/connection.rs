@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use super::sent::{Bound, Sent};
 use crate::model::clock::Clock;
 use crate::model::origin::Origin;
 
@@ -31,23 +32,6 @@ const IDLE_TOGETHER: usize = 256;
 /// The most header fields of an answer, and the most bytes of its head.
 const ANSWER_HEADERS: usize = 100;
 const ANSWER_HEAD: usize = 64 << 10;
-
-/// What became of a request.
-#[derive(Debug)]
-pub(super) enum Sent {
-    /// A whole answer came.
-    Answered { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
-    /// The head of an answer came, and its body broke off, came too late or is too large.
-    BrokeOff { status: u16, too_large: bool },
-    /// Nothing left the host.
-    Unsent(String),
-    /// Something left, and no answer came in time.
-    Late(String),
-    /// Something left, and the line was cut before an answer came.
-    Broken(String),
-    /// It must not go there.
-    Forbidden(String),
-}
 
 /// A request about to leave.
 pub(super) struct Outgoing<'a> {
@@ -109,8 +93,8 @@ impl Connections {
         &self,
         outgoing: &Outgoing<'_>,
         addresses: &[IpAddr],
-        connect: Duration,
-        answer: Duration,
+        connect: Bound,
+        answer: Bound,
     ) -> Sent {
         if outgoing.reuse
             && let Some(live) = self.kept(outgoing, addresses)
@@ -128,15 +112,15 @@ impl Connections {
                 }
             }
         }
-        let dialled = tokio::time::timeout(connect, self.dial(outgoing.origin, addresses)).await;
+        let dialled = tokio::time::timeout(connect.time, self.dial(outgoing.origin, addresses)).await;
         match dialled {
             Ok(Ok(live)) => self.exchange(live, outgoing, answer).await,
             Ok(Err(error)) => Sent::Unsent(format!("no connection: {error}")),
-            Err(_) => Sent::Unsent(format!("no connection within {connect:?} ([limits] connect)")),
+            Err(_) => Sent::Unsent(format!("no connection within {:?} ({})", connect.time, connect.says)),
         }
     }
 
-    async fn exchange(&self, mut live: Live, outgoing: &Outgoing<'_>, answer: Duration) -> Sent {
+    async fn exchange(&self, mut live: Live, outgoing: &Outgoing<'_>, answer: Bound) -> Sent {
         live.wire.start();
         let request = match build(outgoing) {
             Ok(request) => request,
@@ -149,7 +133,7 @@ impl Connections {
             status = Some(response.status().as_u16());
             Ok::<_, hyper::Error>(read(response, largest).await)
         };
-        let ended = tokio::time::timeout(answer, whole).await;
+        let ended = tokio::time::timeout(answer.time, whole).await;
         match (ended, status) {
             (Ok(Ok(Ok((status, headers, body)))), _) => {
                 if outgoing.reuse && !live.sender.is_closed() {
@@ -162,7 +146,7 @@ impl Connections {
             (Ok(Err(_)) | Err(_), None) if live.wire.give_up() => {
                 Sent::Unsent("the connection was closed before anything was sent".to_owned())
             }
-            (Err(_), None) => Sent::Late(format!("no answer within {answer:?} ([limits] read)")),
+            (Err(_), None) => Sent::Late(format!("no answer within {:?} ({})", answer.time, answer.says)),
             (Ok(Err(_)), Some(status)) => Sent::BrokeOff { status, too_large: false },
             (Ok(Ok(Err(_)) | Err(_)), None) => {
                 Sent::Broken("the connection was cut before an answer came".to_owned())

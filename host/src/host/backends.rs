@@ -1,0 +1,121 @@
+//! How tools stand with the origins that they go to, and what an operator says of it.
+
+use serde::Serialize;
+
+use super::Host;
+use crate::call::{decide, resolve};
+use crate::model::breaker::{Forced, State};
+use crate::model::clock::Timestamp;
+use crate::model::code;
+use crate::model::failure::{Failure, Kind};
+use crate::model::health::Health;
+use crate::model::id::{CallerName, ToolName};
+use crate::store::Force;
+
+/// One tool and one origin where something went wrong of late, or an operator said something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Backend {
+    /// The tool.
+    pub tool: ToolName,
+    /// The origin, or the pattern under which it is granted; empty for a tool that sends nothing.
+    pub origin: String,
+    /// How its breaker stands.
+    pub state: BackendState,
+    /// What an operator said, which holds whatever happens.
+    pub forced: Option<Forced>,
+    /// Since when it is open.
+    pub since: Option<Timestamp>,
+    /// Until when it is.
+    pub until: Option<Timestamp>,
+    /// Failures in a row.
+    pub failures_in_a_row: u32,
+    /// What is left for retries, of 100; a retry costs 10, and a success gives 1 back.
+    pub retry_tokens: u32,
+}
+
+/// How a breaker stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendState {
+    /// The backend is asked.
+    Closed,
+    /// It is not.
+    Open,
+    /// One call at a time tries it.
+    HalfOpen,
+}
+
+impl Backend {
+    fn of(tool: ToolName, origin: String, health: &Health) -> Self {
+        let breaker = &health.breaker;
+        let (state, since, until) = match breaker.state {
+            State::Closed => (BackendState::Closed, None, None),
+            State::Open { since, until } => (BackendState::Open, Some(since), Some(until)),
+            State::HalfOpen { .. } => (BackendState::HalfOpen, None, None),
+        };
+        let (forced, failures_in_a_row) = (breaker.forced, breaker.in_a_row());
+        Self {
+            tool,
+            origin,
+            state,
+            forced,
+            since,
+            until,
+            failures_in_a_row,
+            retry_tokens: health.tokens.left,
+        }
+    }
+}
+
+impl Host {
+    /// The tools and origins where something went wrong of late, or an operator said something, in their order.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn backends(&self) -> Result<Vec<Backend>, Failure> {
+        let ill = self.parts.store.ill().map_err(|failure| decide::refusal(&failure))?;
+        Ok(ill.into_iter().map(|(tool, origin, health)| Backend::of(tool, origin, &health)).collect())
+    }
+
+    /// Holds the breakers of a tool open or closed, whatever happens, or leaves them to the host again: those of one origin, or
+    /// of all that it may go to. Gives their origins.
+    ///
+    /// # Errors
+    /// Where there is no such tool, or it goes to no such origin, or the store cannot be written.
+    pub async fn force(
+        &self,
+        tool: &str,
+        origin: Option<&str>,
+        forced: Option<Forced>,
+    ) -> Result<Vec<String>, Failure> {
+        self.load().await;
+        let setting = self.parts.setting();
+        let asker = resolve::asker(&setting, &CallerName("local".to_owned()), None, None)?;
+        let entry = resolve::tool(&setting, &asker, tool)?;
+        let known = &entry.grants.origins;
+        let origins = match origin {
+            None => known.clone(),
+            Some(origin) => known.iter().filter(|one| *one == origin).cloned().collect(),
+        };
+        if origins.is_empty() {
+            return Err(nowhere(&entry.name, origin, known));
+        }
+        let force = Force { tool: entry.name.clone(), origins: origins.clone(), forced };
+        self.parts.store.force(force).await.map_err(|failure| decide::refusal(&failure))?;
+        Ok(origins)
+    }
+}
+
+fn nowhere(tool: &ToolName, asked: Option<&str>, known: &[String]) -> Failure {
+    let known: Vec<&str> = known.iter().map(String::as_str).filter(|origin| !origin.is_empty()).collect();
+    let text = match (asked, known.as_slice()) {
+        (Some(asked), []) => format!("{tool} goes to no origin that has a breaker: {asked}"),
+        (Some(asked), known) => {
+            format!("{tool} does not go there, but to {}: {asked}", known.join(", "))
+        }
+        (None, _) => {
+            format!("no breaker stands between {tool} and where it goes: it is granted patterns, or nothing")
+        }
+    };
+    Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text).with_detail("origins", known)
+}
