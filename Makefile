@@ -7,7 +7,7 @@ SHELL := bash
 # One profile for binary, tests, demo and benches, so that wasmtime is built once.
 PROFILE := --release
 
-.PHONY: help setup build demo test lint bench deny
+.PHONY: help setup build demo test soak lint bench deny
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,14 @@ demo: setup ## Watch a call survive a cut line and a killed host
 
 test: setup ## Run every test and say what was skipped
 	@scripts/test.sh $(PROFILE)
+
+# How long, in minutes, and the seed that all choices come from: a random one where nothing is said.
+SOAK_MINUTES := 10
+SOAK_SEED :=
+
+soak: setup ## Kill hosts at random for ten minutes (SOAK_MINUTES, SOAK_SEED) and judge what is left
+	cargo build $(PROFILE) -p airlock-tests --bins
+	cargo run --quiet $(PROFILE) -p airlock-tests --bin soak -- --minutes $(SOAK_MINUTES) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
 
 lint: setup ## Check formatting and run clippy, with warnings as errors
 	cargo fmt --all --check

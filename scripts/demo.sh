@@ -83,6 +83,8 @@ typed() {
 calls() { grep -c -- "$1" typed.txt || true; }
 
 airlock() { "$AIRLOCK" "$@"; }
+export AIRLOCK
+export -f airlock
 
 # run EXIT COMMAND...: shows a command and all that it says, and insists on how it ends. $output keeps what it said;
 # where $only is set, it is what sed leaves of it.
@@ -225,12 +227,26 @@ confirm = "none"
 END
 goes_wrong 'POST /mails' cut_after
 run 0 tail -n 2 airlock.toml
-run 1 airlock call desk.send_mail "$mail" --key m1
-said OUTCOME_UNKNOWN
-say "" "The host knows that a request left and that no answer came. It does not guess, and asked again it does not send again:"
-run 1 airlock call desk.send_mail "$mail" --key m1
-said 'nothing was run again'
+run 0 airlock call desk.send_mail "$mail" --key m1
+said queued
+say "" "The host knows that a request left and that no answer came. It does not guess, and it does not send again: it asks the plugin" \
+    "to find out, and that finds the mail in the desk's outbox. What it found is the call's answer."
+only='/its plugin was asked/p' run 0 airlock runs "$(latest_run)"
+said 'it happened'
 judged 1 1
+
+chapter "A mail that nobody finds"
+say "The same again, and now the desk does not even tell what is in its outbox. Then nobody knows, and that is what is said:"
+second_mail='{"to":"na.li@example.com","subject":"Your refund","body":"It is on its way."}'
+goes_wrong 'POST /mails' cut_after
+goes_wrong 'GET /mails' 500 100
+run 1 airlock call desk.send_mail "$second_mail" --key m2
+said OUTCOME_UNKNOWN
+say "" "Asked again, the host does not send again:"
+run 1 airlock call desk.send_mail "$second_mail" --key m2
+said 'nothing was run again'
+desk DELETE /faults >/dev/null
+judged 1 2
 
 chapter "A person finds out and decides"
 run_id=$(latest_run)
@@ -238,12 +254,13 @@ say "The run waits. Its journal holds the request, written down before it left, 
 run 0 airlock runs --state suspended
 run 0 airlock runs "$run_id"
 said 'once    open'
-[[ $(desk GET /counts) =~ \"mail_id\":\"([^\"]+)\" ]] || failed "the desk has no mail"
-say "" "Somebody looks into the desk's outbox, finds ${BASH_REMATCH[1]}, and says so. That is the call's answer from then on:"
-run 0 airlock decide "$run_id" happened --data "{\"mail_id\":\"${BASH_REMATCH[1]}\",\"status\":\"queued\"}"
-run 0 airlock call desk.send_mail "$mail" --key m1
+mail_id=$(desk GET /counts | grep -o '"mail_id":"[^"]*"' | tail -n 1 | cut -d '"' -f 4)
+[ -n "$mail_id" ] || failed "the desk has no mail"
+say "" "Somebody looks into the desk's outbox, finds $mail_id, and says so. That is the call's answer from then on:"
+run 0 airlock decide "$run_id" happened --data "{\"mail_id\":\"$mail_id\",\"status\":\"queued\"}"
+run 0 airlock call desk.send_mail "$second_mail" --key m2
 said 'nothing was run again'
-judged 1 1
+judged 1 2
 
 chapter "A ticket whose answer is lost"
 say "The same misfortune, but the desk takes a key with each ticket. The host makes that key, and it is the same in every" \
@@ -255,7 +272,7 @@ said T-1002
 say "" "It took two attempts, and the run shows both:"
 only='/^attempts/,/^$/p' run 0 airlock runs "$(latest_run)"
 said 'OUTCOME_UNKNOWN after'
-judged 2 1
+judged 2 2
 
 chapter "The host is killed in the middle"
 say "The desk opens the ticket and then says nothing. While the host waits for the answer, kill -9."
@@ -278,7 +295,37 @@ run 0 airlock call desk.create_ticket "$third" --key k3
 said T-1003
 only='/^attempts/,$p' run 0 airlock runs "$(latest_run)"
 said 'taken over from a process that is gone'
-judged 3 1
+judged 3 2
+
+chapter "A desk that fails twice"
+say "The desk answers 503, and again. Reading changes nothing, so the host asks once more by itself; the caller gets one answer."
+goes_wrong 'GET /orders/A-1001' 503 2
+run 0 airlock call desk.find_order '{"order_id":"A-1001"}' --key o1
+said 'Li Wei'
+only='/^attempts/,/^$/p' run 0 airlock runs "$(latest_run)"
+said 'BACKEND_FAILED after'
+[ "$(count 'GET /orders/A-1001' requests)" = 3 ] || failed "the desk was to be asked three times"
+
+chapter "A desk that stays down"
+say "Now it fails each time. Four attempts are all that one call gets, and after five failures in a row the desk is left alone:"
+goes_wrong 'GET /orders/A-1004' 500 1000
+run 1 airlock call desk.find_order '{"order_id":"A-1004"}'
+run 1 airlock call desk.find_order '{"order_id":"A-1004"}'
+asked=$(count 'GET /orders/A-1004' requests)
+[ "$asked" = 5 ] || failed "the desk was to be asked five times, and was $asked times"
+run 1 airlock call desk.find_order '{"order_id":"A-1004"}'
+said CIRCUIT_OPEN
+[ "$(count 'GET /orders/A-1004' requests)" = 5 ] || failed "a call went to a desk that is left alone"
+say "" "The operator sees which backend it is. What was done before is still told for its key, and other tools go on:"
+run 0 airlock breakers
+said ' open '
+run 0 airlock call desk.find_order '{"order_id":"A-1001"}' --key o1
+said 'nothing was run again'
+say "" "After half a minute one call would try the desk. The operator knows that it is back, and does not wait:"
+desk DELETE /faults >/dev/null
+run 0 airlock breakers close desk.find_order
+only='/"name"/p' run 0 airlock call desk.find_order '{"order_id":"A-1004"}'
+judged 3 2
 
 chapter "A plugin asks for what nobody granted"
 say "The operator takes the orders out of the grant. The plugin still declares that it reads them, and that is not enough:" \
@@ -374,7 +421,32 @@ run 1 airlock call desk.create_ticket "$ticket" --as intern
 said PERMISSION_DENIED
 run 1 airlock call desk.send_mail "$mail" --as intern
 said UNKNOWN_TOOL
-judged 3 1
+judged 3 2
+
+chapter "An agent that asks twice"
+say "An agent makes the same call twice in one message, without a key: it forgot that it had asked, or nobody told it yet." \
+    "The second one is told so, and nothing is run for it."
+cat >>airlock.toml <<'END'
+
+[callers.clerk]
+permissions = ["ticket:write"]
+max_risk = "L3"
+END
+run 0 tail -n 3 airlock.toml
+asks_twice() {
+    local ticket='{"order_id":"A-1006","subject":"Parcel","body":"Where is it?"}' id
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    for id in 2 3; do
+        printf '%s\n' "{\"jsonrpc\":\"2.0\",\"id\":$id,\"method\":\"tools/call\",\"params\":{\"name\":\"desk__create_ticket\",\"arguments\":$ticket}}"
+    done
+}
+asks_twice >twice.jsonl
+typed tail -n 2 twice.jsonl
+tail -n 2 twice.jsonl | sed 's/^/  /'
+only='s/.*"text":"\(ALREADY_[A-Z]*\):.*/\1/p' run 0 bash -c 'airlock mcp --as clerk <twice.jsonl 2>mcp.log'
+said ALREADY_
+judged 4 2
 
 chapter "A plugin that is not the one that was accepted"
 say "Somebody puts another file in the place of the desk's plugin: it says of its tool something else to the model."
@@ -387,11 +459,47 @@ run 0 cp "$PLUGINS/desk.wasm" plugins/
 run 0 airlock trust
 said 'every plugin is accepted as it is'
 
+chapter "A budget that runs out"
+say "An agent's model costs money too. The agent says what it used for each call, the operator has the price, and a day has its budget."
+cat >>airlock.toml <<'END'
+
+[budgets]
+currency = "EUR"
+day = "1.00"
+
+[prices."example-model-1"]
+input = "3.00"
+output = "15.00"
+END
+run 0 tail -n 7 airlock.toml
+agent_asks() {
+    local usage='{"model":"example-model-1","input_tokens":200000,"output_tokens":30000}'
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"calc__evaluate\",\"arguments\":{\"expression\":\"$1\"},\"_meta\":{\"airlock/usage\":$usage}}}"
+}
+agent_asks '19% of 49.90' >first.jsonl
+agent_asks '19% of 99.90' >second.jsonl
+typed tail -n 1 first.jsonl
+tail -n 1 first.jsonl | sed 's/^/  /'
+only='s/.*"cost_micros":\([0-9]*\).*/cost_micros: \1/p' run 0 bash -c 'airlock mcp <first.jsonl 2>mcp.log'
+said 1050000
+say "" "That was more than a euro. It is spent, and so the next call is not begun:"
+only='s/.*"text":"\(BUDGET_EXCEEDED[^"]*\)UTC.*/\1UTC/p' run 0 bash -c 'airlock mcp <second.jsonl 2>mcp.log'
+said 'BUDGET_EXCEEDED'
+run 0 airlock costs
+said 'example-model-1'
+
+chapter "How it went, in figures"
+say "The journal counts all of it: each tool's calls, how they ended and how long they took, the refused among them, and why."
+run 0 airlock stats
+said CIRCUIT_OPEN
+
 chapter "What really happened"
-row() { printf '  %-24s %16s %20s %12s\n' "$@"; }
+row() { printf '  %-28s %16s %20s %12s\n' "$@"; }
 row '' 'asked by callers' 'requests at the desk' 'done by it'
-row 'tickets k1, k2 and k3' "$(calls '--key k')" "$(count 'POST /tickets' requests)" "$(count 'POST /tickets' works)"
-row 'the mail m1' "$(calls '--key m1')" "$(count 'POST /mails' requests)" "$(count 'POST /mails' works)"
+row 'tickets k1, k2, k3, and one' "$(($(calls '--key k') + 2))" "$(count 'POST /tickets' requests)" "$(count 'POST /tickets' works)"
+row 'the mails m1 and m2' "$(calls '--key m')" "$(count 'POST /mails' requests)" "$(count 'POST /mails' works)"
 row 'what was not granted' 1 "$(count 'GET /orders/A-1003' requests)" "$(count 'GET /orders/A-1003' works)"
-judged 3 1
-say "" "Three tickets and one mail were wanted, and three tickets and one mail there are: through two cut lines and one dead host."
+judged 4 2
+say "" "Four tickets and two mails were wanted, and four tickets and two mails there are: through three cut lines and one dead host."

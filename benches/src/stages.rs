@@ -109,10 +109,11 @@ fn form(text: String) -> Box<dyn FnMut()> {
             dropped: Vec::new(),
             trimmed: None,
             replayed: false,
+            duplicate_of: None,
             rounds: None,
             trace_id: TraceId("4bf92f3577b34da6a3ce929d0e0e4736".to_owned()),
         };
-        let reply = Reply { body: stored.to_body(), attachments: Vec::new(), meta };
+        let reply = Reply { body: stored.to_body(), attachments: Vec::new(), meta, undelivered: None };
         black_box(serde_json::to_string(&reply).expect("a reply is JSON"));
     })
 }

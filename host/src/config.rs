@@ -1,6 +1,7 @@
 //! Configuration: `airlock.toml` as written, and as resolved with its defaults applied.
 
 mod bounds;
+mod budgets;
 mod callers;
 mod diagnose;
 mod directories;
@@ -15,6 +16,7 @@ mod resolve;
 pub mod resolved;
 mod retries;
 mod secrets;
+mod tools;
 mod written;
 
 use std::path::Path;
@@ -119,9 +121,14 @@ impl Config {
 
 /// Whether the last header before this place is that of the secrets.
 fn among_secrets(text: &str, place: usize) -> bool {
+    header(text, place).is_some_and(|header| header.starts_with("secrets"))
+}
+
+/// The last header before this place, without its brackets in front.
+fn header(text: &str, place: usize) -> Option<&str> {
     let before = text.get(..place).unwrap_or(text);
-    let header = before.lines().rev().map(str::trim_start).find(|line| line.starts_with('['));
-    header.is_some_and(|header| header.trim_start_matches(['[', ' ']).starts_with("secrets"))
+    let header = before.lines().rev().map(str::trim_start).find(|line| line.starts_with('['))?;
+    Some(header.trim_start_matches(['[', ' ']))
 }
 
 #[cfg(test)]

@@ -2,3 +2,6 @@
 
 pub mod cli;
 pub mod mcp;
+
+mod leave;
+mod settling;

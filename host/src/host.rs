@@ -3,10 +3,13 @@
 mod backends;
 mod beside;
 mod configured;
+mod costs;
 mod doctor;
 mod past;
 mod reload;
 mod under_way;
+mod upkeep;
+mod worker;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,14 +17,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::call::decide::Decision;
-pub use crate::call::{Cancel, Progress, Request, Step, Steps, Told};
+pub use crate::call::{By, Cancel, Progress, Request, Step, Steps, Told};
 pub use backends::{Backend, BackendState};
-pub use configured::configuration;
+pub use configured::{configuration, configuration_to_list};
+pub use costs::{Spent, Standing};
 pub use doctor::{Found, Health, examine as doctor};
 pub use past::{Stats, Traced};
 pub use reload::Changes;
 use reload::Reload;
 use under_way::UnderWay;
+pub use worker::Worker;
 
 pub use crate::call::log::LINES;
 pub use crate::call::shape::private::Look;
@@ -31,6 +36,7 @@ use crate::model::caller::Asker;
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
+use crate::model::guard::{self, held_against};
 use crate::model::id::{CallerName, ProcessId, SceneName, ToolName, TraceId, UserName};
 use crate::model::manifest::Tool;
 use crate::model::reply::Reply;
@@ -47,12 +53,8 @@ use crate::sandbox::capability::http::{Egress, Resolve, SystemResolver};
 use crate::store::sqlite::Durability;
 use crate::store::{SqliteStore, Store, StoreFailure};
 
-/// How often keys and payloads whose time is over are removed, and how many at a time: calls wait for no more.
-const SWEEP: Duration = Duration::from_secs(3600);
-const SWEEP_AT_ONCE: u32 = 500;
-
-/// How often runs are looked for that nobody drives any more.
-const LOOK_FOR_ABANDONED: Duration = Duration::from_secs(60);
+/// Runs that a dead process left and that are closed before a host is open; more are closed while it serves.
+const FEW: usize = 32;
 
 /// This very program, whatever lies under its name by now.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -163,7 +165,8 @@ impl PartialEq for Edition {
 }
 
 impl Host {
-    /// Opens a host on the system's own clock, names and store. Runs that a dead process left are closed first.
+    /// Opens a host on the system's own clock, names and store. Runs that a dead process left are closed first, as far as
+    /// they are few.
     /// Plugins are loaded by [`Host::load`], or by the first call.
     ///
     /// # Errors
@@ -199,9 +202,9 @@ impl Host {
         let reload = Reload::new(loader, &config);
         let setting = Setting { config, registry: Registry::default(), mask, faults: Vec::new(), egress };
         let parts = Arc::new(Parts::new(setting, engine, store, clock));
-        recover::close_all(&parts).await.map_err(OpenFailure::Store)?;
-        sweep(&parts);
-        close_abandoned(&parts);
+        recover::close_some(&parts, FEW).await.map_err(OpenFailure::Store)?;
+        upkeep::sweep(&parts);
+        upkeep::look_after(&parts);
         Ok(Self { parts, reload: Arc::new(reload) })
     }
 
@@ -271,6 +274,14 @@ impl Host {
         }
     }
 
+    /// Answers a call of a tool that is there under no name that its door knows. It is told, counted and goes round in circles as
+    /// any other.
+    pub async fn absent(&self, request: Request) -> Reply {
+        self.load().await;
+        let call = shape::Call::begin(&self.parts, &request);
+        call::absent(&self.parts, &request, &call)
+    }
+
     /// Says what a call would do, as its plugin tells: a sentence, what would change, the state of what would be touched,
     /// and how risky that is. Who may make the call may ask. Nothing is changed, and no run is made.
     pub async fn preview(&self, request: Request) -> Reply {
@@ -323,15 +334,6 @@ impl Host {
         decide::decide(&self.parts, &record, decision, person).await
     }
 
-    /// Closes runs that nobody drives any more, as a host does by itself from time to time: those of processes that are
-    /// gone, and those whose end this one could not write down. Gives how many there were.
-    ///
-    /// # Errors
-    /// Where the store cannot be used.
-    pub async fn close_abandoned(&self) -> Result<u32, Failure> {
-        recover::close_all(&self.parts).await.map_err(|failure| decide::refusal(&failure))
-    }
-
     /// Waits until no call is under way, at most so long.
     pub async fn quiet(&self, most: Duration) {
         let _ = tokio::time::timeout(most, self.parts.quiet()).await;
@@ -350,41 +352,18 @@ fn view(setting: &Setting, asker: &Asker, entry: &Entry) -> ToolView {
         mask: &setting.mask,
         reply: usize::try_from(setting.config.limits.reply).unwrap_or(usize::MAX),
     };
+    let mut tool = entry.tool.clone();
+    if held_against(tool.repeat) && !setting.config.limits.same_action.is_zero() {
+        guard::add_field(&mut tool.input_schema);
+    }
     ToolView {
         name: entry.name.clone(),
         output: entry.tool.output_schema.as_ref().map(|schema| advertised(schema, shaping)),
-        tool: entry.tool.clone(),
+        tool,
         plugin_version: entry.version.clone(),
         confirm: authorize::confirm(asker, entry),
         mcp_name: setting.config.mcp_names.get(&entry.name).cloned(),
     }
-}
-
-/// Closes runs that nobody drives any more, for as long as the host lives: a person can decide about them then.
-fn close_abandoned(parts: &Arc<Parts>) {
-    let parts = Arc::downgrade(parts);
-    tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(LOOK_FOR_ABANDONED).await;
-            let Some(parts) = parts.upgrade() else { return };
-            if let Err(failure) = recover::close_all(&parts).await {
-                tracing::warn!("runs that nobody drives are not closed: {failure}; {}", failure.hint());
-            }
-        }
-    });
-}
-
-/// Removes keys and payloads whose time is over, now and from time to time, for as long as the host lives.
-fn sweep(parts: &Arc<Parts>) {
-    let parts = Arc::downgrade(parts);
-    tokio::spawn(async move {
-        while let Some(parts) = parts.upgrade() {
-            let payloads = parts.setting().config.limits.payloads;
-            while matches!(parts.store.sweep(parts.clock.now(), payloads, SWEEP_AT_ONCE).await, Ok(1..)) {}
-            drop(parts);
-            tokio::time::sleep(SWEEP).await;
-        }
-    });
 }
 
 /// An id for this process.

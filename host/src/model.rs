@@ -1,18 +1,23 @@
 //! Plain values and pure decisions: what the other layers talk about. No input or output happens here.
 
+pub mod amount;
 pub mod attachment;
 pub mod breaker;
+pub mod budget;
 pub mod caller;
 pub mod canonical;
 pub mod change;
 pub mod classify;
 pub mod clock;
 pub mod code;
+pub mod costs;
 pub mod effect;
 pub mod failure;
+pub mod guard;
 pub mod health;
 pub mod id;
 pub mod key;
+pub mod late;
 pub mod limits;
 pub mod loops;
 pub mod manifest;
@@ -21,6 +26,9 @@ pub mod nearest;
 pub mod origin;
 pub mod past;
 pub mod pointer;
+pub mod price;
+pub mod probe;
+pub mod refused;
 pub mod reply;
 pub mod retry;
 pub mod run;

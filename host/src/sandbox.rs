@@ -5,6 +5,7 @@ pub mod attempt;
 pub mod cancel;
 pub mod capability;
 pub mod engine;
+pub mod gate;
 pub mod grants;
 mod guest;
 mod inert;

@@ -4,6 +4,7 @@
 //! is ready once the write is durable. Dropping the future does not take the write back. Writes of one process
 //! become durable in the order in which they were submitted.
 
+pub mod driving;
 pub mod failure;
 pub mod process;
 pub mod retried;
@@ -14,19 +15,24 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+pub use driving::{Driving, Held};
 pub use failure::StoreFailure;
 pub use retried::{Ask, Asked, Force, Past, Rest, Rested};
 pub use sqlite::SqliteStore;
-pub use written::{End, NewAttempt, NewRun, Outcome, Reserved, RollbackEnd, Take};
+pub use written::{Charge, End, NewAttempt, NewRun, Outcome, Reserved, RollbackEnd, Take, Taken};
 
 use crate::model::attachment::Attachment;
+use crate::model::budget::{Budget, Day, Sums};
 use crate::model::caller::ToolPattern;
 use crate::model::change::{Change, Recorded};
 use crate::model::clock::Timestamp;
+use crate::model::costs::{By, Costs};
 use crate::model::effect::{Answered, Effect, EffectState};
+use crate::model::guard::Guard;
 use crate::model::health::{Health, NoRetry, Reports};
 use crate::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
 use crate::model::key::Known;
+use crate::model::refused::Refused;
 use crate::model::reply::{Stored, Usage};
 use crate::model::run::{Lease, Record, Summary};
 use crate::model::state::{Event, RunState, Standing};
@@ -37,14 +43,16 @@ pub type Pending<T> = BoxFuture<'static, Result<T, StoreFailure>>;
 
 /// What calls write.
 pub trait Journal: Send + Sync {
-    /// Makes the run, its key, its step and its first attempt; nothing at all where the key is taken.
+    /// Makes the run, its key, its step and its first attempt, and holds what it asks of budgets; nothing at all where
+    /// the key is taken or too little is left.
     fn reserve(&self, new: NewRun) -> Pending<Reserved>;
 
     /// Makes a whole run that has already ended, for calls that only read; nothing at all where the key is taken.
     fn record(&self, new: NewRun, end: End) -> Pending<Reserved>;
 
-    /// Takes a run whose lease still has this number, and where asked begins its next attempt.
-    fn take(&self, take: Take) -> Pending<Option<Lease>>;
+    /// Takes a run whose lease still has this number, and where asked begins its next attempt and holds what that asks
+    /// of budgets.
+    fn take(&self, take: Take) -> Pending<Taken>;
 
     /// Writes down that an effect is about to be, with what it is to change below a lent folder; `false` where the lease
     /// is lost.
@@ -72,11 +80,21 @@ pub trait Journal: Send + Sync {
     /// Ends the run's attempt, step and state; `false` where the lease is lost.
     fn settle(&self, lease: Lease, end: End) -> Pending<bool>;
 
-    /// Ends a suspended run by a person's word; `false` where it has moved on since it was looked at.
+    /// Ends a suspended run by a person's word, or by what its plugin found out; `false` where it has moved on since it
+    /// was looked at.
     fn decide(&self, decided: Decided) -> Pending<bool>;
 
     /// Ends taking a run back: the attempt, its effects and the state; `false` where the lease is lost.
     fn roll_back(&self, lease: Lease, end: RollbackEnd) -> Pending<bool>;
+
+    /// Writes down something that happened to a run and leaves it as it stands; nothing where the lease is lost.
+    fn note(&self, lease: Lease, event: Event, at: Timestamp) -> Pending<Option<Lease>>;
+
+    /// Takes note that the result of a run has reached whoever asked for it.
+    fn delivered(&self, run: RunId) -> Pending<()>;
+
+    /// Takes note of a call that was refused before it had a run; nobody waits for it.
+    fn refuse(&self, refused: Refused) -> Pending<()>;
 
     /// Removes keys whose time is over, and what was said in runs that ended longer ago than this and whose key is
     /// over: input, result and logs, of which hashes stay. At most this many in one go; gives how many went.
@@ -91,13 +109,20 @@ pub trait Ledger: Send + Sync {
     /// Where the store cannot be read.
     fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure>;
 
+    /// The run that this call of a conversation would only repeat, where there is one.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn repeated(&self, guard: &Guard, at: Timestamp) -> Result<Option<RunId>, StoreFailure>;
+
     /// One run in full.
     ///
     /// # Errors
     /// Where the store cannot be read.
     fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure>;
 
-    /// Runs whose ids lie in the range, ends included, and that stand so; at most this many, the latest first.
+    /// Runs whose ids lie in the range, ends included, and that stand so; at most this many, the latest first. Of those that
+    /// wait for a person, the one first that waits longest.
     ///
     /// # Errors
     /// Where the store cannot be read.
@@ -114,13 +139,31 @@ pub trait Ledger: Send + Sync {
     /// Where the store cannot be read.
     fn traced(&self, trace: &TraceId, most: u32) -> Result<Vec<RunId>, StoreFailure>;
 
-    /// How the calls of these tools went, of the runs that are not before this one.
+    /// How the calls of these tools went, of the runs that are not before this one, and of what was refused since that time.
     ///
     /// # Errors
     /// Where the store cannot be read.
     fn counted(&self, from: RunId, tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure>;
 
-    /// Runs that are under way, and in which process.
+    /// The calls of a trace that were refused before they had a run, in their order; at most this many, the earliest.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn refused(&self, trace: &TraceId, most: u32) -> Result<Vec<Refused>, StoreFailure>;
+
+    /// What the runs cost that are not before this one, summed up so.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn costs(&self, from: RunId, by: Option<By>) -> Result<Costs, StoreFailure>;
+
+    /// What is spent and held of each budget on one day, as far as anything is.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn budgets(&self, day: Day) -> Result<Vec<(Budget, Sums)>, StoreFailure>;
+
+    /// Runs that processes are at, and which.
     ///
     /// # Errors
     /// Where the store cannot be read.
@@ -180,11 +223,11 @@ pub trait Ledger: Send + Sync {
     /// Where the store cannot be read.
     fn room(&self, plugin: &str, key: &str) -> Result<Room, StoreFailure>;
 
-    /// Of one tool, each origin where anything went wrong of late.
+    /// Of one tool and these origins, each where anything went wrong of late.
     ///
     /// # Errors
     /// Where the store cannot be read.
-    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure>;
+    fn health(&self, tool: &ToolName, origins: &[String]) -> Result<Vec<(String, Health)>, StoreFailure>;
 
     /// Of every tool, each origin where anything went wrong of late.
     ///
@@ -202,10 +245,10 @@ pub trait Ledger: Send + Sync {
     fn gone(&self, process: ProcessId) -> bool;
 }
 
-/// Both halves, as the host holds them.
-pub trait Store: Journal + Ledger {}
+/// All of it, as the host holds it.
+pub trait Store: Journal + Ledger + Driving {}
 
-impl<T: Journal + Ledger> Store for T {}
+impl<T: Journal + Ledger + Driving> Store for T {}
 
 /// What is kept beside a result and not part of it, secrets masked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -236,12 +279,12 @@ pub struct KeyLife {
     pub guard: Duration,
 }
 
-/// A person's word on a suspended run.
+/// What settles a suspended run: a person's word, or what its plugin found out.
 #[derive(Debug, Clone)]
 pub struct Decided {
     /// The run and the number that its lease must still have.
     pub lease: Lease,
-    /// What the person found.
+    /// What was found.
     pub event: Event,
     /// Where that leads.
     pub state: RunState,
@@ -257,8 +300,8 @@ pub struct Decided {
     pub rearms: bool,
     /// How long the key is kept.
     pub life: KeyLife,
-    /// Who.
-    pub by: String,
+    /// Who, where it is a person.
+    pub by: Option<String>,
     /// When.
     pub at: Timestamp,
 }
@@ -280,4 +323,6 @@ pub struct KeyFound {
     pub usage: Usage,
     /// Its result, where it has one.
     pub stored: Option<Stored>,
+    /// Whether that has not reached whoever asked, as far as it is of use.
+    pub undelivered: bool,
 }

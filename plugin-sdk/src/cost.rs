@@ -16,7 +16,8 @@ use crate::offered::host;
 ///
 /// # Errors
 /// `denied`, `COST_REFUSED`, where all attempts of the call would cost more than the tool declares
-/// ([`Declaration::cost_micros`](crate::Declaration::cost_micros)).
+/// ([`Declaration::cost_micros`](crate::Declaration::cost_micros)) or than the operator allows a call; and where the
+/// operator bounds what is spent and the tool declares nothing.
 pub fn spend(micros: u64, what: &str) -> Result<(), ToolError> {
     host::spend(micros, what).map_err(|rule| ToolError::denied("COST_REFUSED", rule))
 }

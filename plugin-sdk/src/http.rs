@@ -348,4 +348,41 @@ mod tests {
         let request = get("http://desk.test/orders").query("name", "Li & Söhne/1").query("page", "2");
         assert_eq!(request.url, "http://desk.test/orders?name=Li%20%26%20S%C3%B6hne%2F1&page=2");
     }
+
+    #[test]
+    fn every_status_and_every_end_has_its_words() {
+        let meaning = || Request::new("POST", "http://desk.test/").clean_statuses([503]).meaning;
+        let told = |error: ToolError| format!("{}: {}", error.code(), error.message());
+        let statuses = [401, 404, 408, 409, 429, 500, 503, 302].map(|status| {
+            let response = Response { status, headers: Vec::new(), body: Vec::new(), meaning: meaning() };
+            format!("{status} {}", told(response.ok().unwrap_err()))
+        });
+        assert_eq!(
+            statuses.join("\n"),
+            "401 BACKEND_DENIED: the backend refuses these credentials\n\
+             404 NOT_FOUND: the backend does not know it\n\
+             408 BACKEND_FAILED: the backend failed, and it may have been done\n\
+             409 BACKEND_REJECTED: the backend refuses the request\n\
+             429 BACKEND_THROTTLED: the backend asks to slow down\n\
+             500 BACKEND_FAILED: the backend failed, and it may have been done\n\
+             503 BACKEND_FAILED: the backend failed, and nothing was done\n\
+             302 UNEXPECTED_ANSWER: the backend gave an unexpected answer"
+        );
+        let text = || "cut".to_owned();
+        let ends = [
+            Error::Forbidden("POST is not declared".to_owned()),
+            Error::NotSent(text()),
+            Error::BrokenRead(text()),
+            Error::BrokenWrite(text()),
+            Error::TooLarge,
+        ];
+        assert_eq!(
+            ends.map(|error| told(error.into())).join("\n"),
+            "REQUEST_REFUSED: POST is not declared\n\
+             BACKEND_UNREACHABLE: the backend cannot be reached\n\
+             ANSWER_BROKEN: the answer broke off\n\
+             ANSWER_BROKEN: the answer broke off, and it may have been done\n\
+             ANSWER_TOO_LARGE: the answer is too large"
+        );
+    }
 }

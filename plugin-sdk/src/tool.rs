@@ -58,7 +58,10 @@ pub trait Tool {
     }
 
     /// Finds out whether that call took effect, and changes nothing; unknown unless the tool says
-    /// otherwise. Only needs that read are given.
+    /// otherwise. Only needs that read are given. It is asked where nobody knows what became of a
+    /// call: `Yes` makes its output the call's result, `No` lets the call be made again, so say it
+    /// only where the backend is not still at it, and after `Unknown` a person decides. Where it
+    /// fails it is asked again, a few times.
     ///
     /// # Errors
     /// Whatever keeps the tool from finding out.
@@ -113,7 +116,9 @@ impl<T> Reply<T> {
     }
 
     /// The state of what the call touched, as the backend's own answer tells it: an `ETag`, a
-    /// version. The same text that [`Tool::fingerprint`] gives for that state.
+    /// version. The same text that [`Tool::fingerprint`] gives for that state. Without it the host asks
+    /// for that as soon as the call has ended, and takes what somebody else changed in between for the
+    /// call's own.
     #[must_use]
     pub fn fingerprint(mut self, state: impl Into<String>) -> Self {
         self.fingerprint = Some(state.into());

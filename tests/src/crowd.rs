@@ -28,7 +28,7 @@ pub struct Call {
     pub tool: String,
     /// Its input.
     pub input: Value,
-    /// The key.
+    /// The key. Where it is empty, the call has none, and is one of a conversation.
     pub key: String,
 }
 

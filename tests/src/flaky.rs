@@ -5,18 +5,22 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use airlock::model::attachment::Attachment;
+use airlock::model::budget::{Budget, Day, Sums};
 use airlock::model::caller::ToolPattern;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
+use airlock::model::costs::{By, Costs};
 use airlock::model::effect::{Answered, Effect};
+use airlock::model::guard::Guard;
 use airlock::model::health::{Health, NoRetry, Reports};
 use airlock::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
+use airlock::model::refused::Refused;
 use airlock::model::run::{Lease, Record, Summary};
-use airlock::model::state::Standing;
+use airlock::model::state::{Event, Standing};
 use airlock::model::stats::ToolStats;
 use airlock::store::{
-    Ask, Asked, Decided, End, Force, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved,
-    Rest, Rested, RollbackEnd, Room, Store, StoreFailure, Take,
+    Ask, Asked, Decided, Driving, End, Force, Held, Journal, Kept, KeyFound, Ledger, NewRun, Outcome,
+    Pending, Reserved, Rest, Rested, RollbackEnd, Room, Store, StoreFailure, Take, Taken,
 };
 
 /// What happens to a write that fails; whoever asked for it is told the same.
@@ -47,6 +51,7 @@ pub struct Flaky {
 struct Plan {
     failing: Option<(When, Way)>,
     writes: Vec<&'static str>,
+    backends_read: u32,
 }
 
 impl std::fmt::Debug for Flaky {
@@ -63,7 +68,7 @@ impl Flaky {
 
     /// Makes the writes from now on fail so, and counts them from 1.
     pub fn fail(&self, when: When, way: Way) {
-        *self.lock() = Plan { failing: Some((when, way)), writes: Vec::new() };
+        *self.lock() = Plan { failing: Some((when, way)), ..Plan::default() };
     }
 
     /// Works again, and counts from 1.
@@ -74,6 +79,11 @@ impl Flaky {
     /// The names of the writes since the plan was made, those that failed included.
     pub fn writes(&self) -> Vec<&'static str> {
         self.lock().writes.clone()
+    }
+
+    /// How often it was asked how backends stand, since the plan was made.
+    pub fn backends_read(&self) -> u32 {
+        self.lock().backends_read
     }
 
     fn lock(&self) -> MutexGuard<'_, Plan> {
@@ -123,7 +133,7 @@ impl Journal for Flaky {
         self.write("record", |store| store.record(new, end))
     }
 
-    fn take(&self, take: Take) -> Pending<Option<Lease>> {
+    fn take(&self, take: Take) -> Pending<Taken> {
         self.write("take", |store| store.take(take))
     }
 
@@ -167,6 +177,18 @@ impl Journal for Flaky {
         self.write("roll_back", |store| store.roll_back(lease, end))
     }
 
+    fn note(&self, lease: Lease, event: Event, at: Timestamp) -> Pending<Option<Lease>> {
+        self.write("note", |store| store.note(lease, event, at))
+    }
+
+    fn delivered(&self, run: RunId) -> Pending<()> {
+        self.write("delivered", |store| store.delivered(run))
+    }
+
+    fn refuse(&self, refused: Refused) -> Pending<()> {
+        self.inner.refuse(refused)
+    }
+
     fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
         self.inner.sweep(at, payloads, most)
     }
@@ -175,6 +197,10 @@ impl Journal for Flaky {
 impl Ledger for Flaky {
     fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure> {
         self.inner.key(scope, at)
+    }
+
+    fn repeated(&self, guard: &Guard, at: Timestamp) -> Result<Option<RunId>, StoreFailure> {
+        self.inner.repeated(guard, at)
     }
 
     fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure> {
@@ -196,6 +222,18 @@ impl Ledger for Flaky {
 
     fn counted(&self, from: RunId, tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure> {
         self.inner.counted(from, tools)
+    }
+
+    fn costs(&self, from: RunId, by: Option<By>) -> Result<Costs, StoreFailure> {
+        self.inner.costs(from, by)
+    }
+
+    fn budgets(&self, day: Day) -> Result<Vec<(Budget, Sums)>, StoreFailure> {
+        self.inner.budgets(day)
+    }
+
+    fn refused(&self, trace: &TraceId, most: u32) -> Result<Vec<Refused>, StoreFailure> {
+        self.inner.refused(trace, most)
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
@@ -240,8 +278,9 @@ impl Ledger for Flaky {
         self.inner.room(plugin, key)
     }
 
-    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
-        self.inner.health(tool)
+    fn health(&self, tool: &ToolName, origins: &[String]) -> Result<Vec<(String, Health)>, StoreFailure> {
+        self.lock().backends_read += 1;
+        self.inner.health(tool, origins)
     }
 
     fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {
@@ -258,5 +297,31 @@ impl Ledger for Flaky {
 
     fn gone(&self, process: ProcessId) -> bool {
         self.inner.gone(process)
+    }
+}
+
+impl Driving for Flaky {
+    fn due(&self, now: Timestamp, by: Timestamp, most: u32) -> Result<Vec<(RunId, Timestamp)>, StoreFailure> {
+        self.inner.due(now, by, most)
+    }
+
+    fn put_off(&self, lease: Lease, wakes: Timestamp, at: Timestamp) -> Pending<()> {
+        self.inner.put_off(lease, wakes, at)
+    }
+
+    fn renew(&self) -> Pending<()> {
+        self.inner.renew()
+    }
+
+    fn held(&self) -> Result<Vec<Held>, StoreFailure> {
+        self.inner.held()
+    }
+
+    fn work(&self) -> Result<(), StoreFailure> {
+        self.inner.work()
+    }
+
+    fn is_worked(&self) -> bool {
+        self.inner.is_worked()
     }
 }

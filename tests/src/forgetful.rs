@@ -4,18 +4,22 @@ use std::future::ready;
 use std::time::Duration;
 
 use airlock::model::attachment::Attachment;
+use airlock::model::budget::{Budget, Day, Sums};
 use airlock::model::caller::ToolPattern;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
+use airlock::model::costs::{By, Costs};
 use airlock::model::effect::{Answered, Effect};
+use airlock::model::guard::Guard;
 use airlock::model::health::{Health, NoRetry, Reports};
 use airlock::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
+use airlock::model::refused::Refused;
 use airlock::model::run::{Lease, Record, Summary};
-use airlock::model::state::Standing;
+use airlock::model::state::{Event, Standing};
 use airlock::model::stats::ToolStats;
 use airlock::store::{
-    Ask, Asked, Decided, End, Force, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved,
-    Rest, Rested, RollbackEnd, Room, StoreFailure, Take,
+    Ask, Asked, Decided, Driving, End, Force, Held, Journal, Kept, KeyFound, Ledger, NewRun, Outcome,
+    Pending, Reserved, Rest, Rested, RollbackEnd, Room, StoreFailure, Take, Taken,
 };
 
 /// Says yes to every write at once, and knows nothing.
@@ -35,8 +39,8 @@ impl Journal for Forgetful {
         done(Reserved::Won(Lease { run: new.run, number: 2 }))
     }
 
-    fn take(&self, take: Take) -> Pending<Option<Lease>> {
-        done(Some(take.lease))
+    fn take(&self, take: Take) -> Pending<Taken> {
+        done(Taken::Held(take.lease))
     }
 
     fn intend(
@@ -85,6 +89,18 @@ impl Journal for Forgetful {
         done(true)
     }
 
+    fn note(&self, lease: Lease, _event: Event, _at: Timestamp) -> Pending<Option<Lease>> {
+        done(Some(lease))
+    }
+
+    fn delivered(&self, _run: RunId) -> Pending<()> {
+        done(())
+    }
+
+    fn refuse(&self, _refused: Refused) -> Pending<()> {
+        done(())
+    }
+
     fn sweep(&self, _at: Timestamp, _payloads: Duration, _most: u32) -> Pending<u32> {
         done(0)
     }
@@ -92,6 +108,10 @@ impl Journal for Forgetful {
 
 impl Ledger for Forgetful {
     fn key(&self, _scope: Digest, _at: Timestamp) -> Result<Option<KeyFound>, StoreFailure> {
+        Ok(None)
+    }
+
+    fn repeated(&self, _guard: &Guard, _at: Timestamp) -> Result<Option<RunId>, StoreFailure> {
         Ok(None)
     }
 
@@ -113,6 +133,18 @@ impl Ledger for Forgetful {
     }
 
     fn counted(&self, _from: RunId, _tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn costs(&self, _from: RunId, _by: Option<By>) -> Result<Costs, StoreFailure> {
+        Ok(Costs::default())
+    }
+
+    fn budgets(&self, _day: Day) -> Result<Vec<(Budget, Sums)>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn refused(&self, _trace: &TraceId, _most: u32) -> Result<Vec<Refused>, StoreFailure> {
         Ok(Vec::new())
     }
 
@@ -158,7 +190,7 @@ impl Ledger for Forgetful {
         Ok(Room::default())
     }
 
-    fn health(&self, _tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
+    fn health(&self, _tool: &ToolName, _origins: &[String]) -> Result<Vec<(String, Health)>, StoreFailure> {
         Ok(Vec::new())
     }
 
@@ -175,6 +207,37 @@ impl Ledger for Forgetful {
     }
 
     fn gone(&self, _process: ProcessId) -> bool {
+        false
+    }
+}
+
+impl Driving for Forgetful {
+    fn due(
+        &self,
+        _now: Timestamp,
+        _by: Timestamp,
+        _most: u32,
+    ) -> Result<Vec<(RunId, Timestamp)>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn put_off(&self, _lease: Lease, _wakes: Timestamp, _at: Timestamp) -> Pending<()> {
+        done(())
+    }
+
+    fn renew(&self) -> Pending<()> {
+        done(())
+    }
+
+    fn held(&self) -> Result<Vec<Held>, StoreFailure> {
+        Ok(Vec::new())
+    }
+
+    fn work(&self) -> Result<(), StoreFailure> {
+        Ok(())
+    }
+
+    fn is_worked(&self) -> bool {
         false
     }
 }

@@ -1,4 +1,4 @@
-//! The harness of the tests: worlds, guests, the sandbox alone, the backend that counts, a web site, hosts that are killed, power loss, private networks, a client of MCP, and what was skipped.
+//! The harness of the tests: worlds, guests, the sandbox alone, the backend that counts, a web site, hosts that are killed, a storm of kills, power loss, private networks, a client of MCP, and what was skipped.
 
 pub mod assembled;
 pub mod backend;
@@ -16,6 +16,7 @@ pub mod sandbox;
 pub mod site;
 pub mod skip;
 pub mod small_disk;
+pub mod soak;
 pub mod world;
 
 /// The test plugins, as paths of their components; built by `build.rs`.

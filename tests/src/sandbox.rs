@@ -115,6 +115,6 @@ impl Sandbox {
             progress: None,
         };
         let question = Call { tool: tool.to_owned(), input: input.to_owned() };
-        self.engine.attempt(question, attempt).await
+        self.engine.attempt(question, Box::new(attempt)).await
     }
 }

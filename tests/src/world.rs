@@ -5,7 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use airlock::config::Config;
@@ -202,22 +202,29 @@ pub fn code(reply: &Reply) -> String {
     reply.code().unwrap_or_else(|| "ok".to_owned())
 }
 
-/// A clock that stands, and moves when it is told to; the steady part goes on as the system's does.
+/// A clock that stands, and moves when it is told to; the steady part goes on as the system's does, and can be moved on.
 #[derive(Debug)]
 pub struct SetClock {
     now: AtomicI64,
     steady: SystemClock,
+    passed: AtomicU64,
 }
 
 impl SetClock {
     /// A clock that stands at this moment.
     pub fn at(now: Timestamp) -> Arc<Self> {
-        Arc::new(Self { now: AtomicI64::new(now.0), steady: SystemClock::start() })
+        Arc::new(Self { now: AtomicI64::new(now.0), steady: SystemClock::start(), passed: AtomicU64::new(0) })
     }
 
     /// Moves it forward.
     pub fn forward(&self, by: Duration) {
         self.now.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+
+    /// Lets time pass: all of it moves forward.
+    pub fn pass(&self, time: Duration) {
+        self.forward(time);
+        self.passed.fetch_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
     /// Moves it back.
@@ -232,6 +239,6 @@ impl Clock for SetClock {
     }
 
     fn steady(&self) -> Duration {
-        self.steady.steady()
+        self.steady.steady() + Duration::from_millis(self.passed.load(Ordering::SeqCst))
     }
 }

@@ -1,5 +1,7 @@
 //! Backends that keep failing are left alone, tried by one call at a time, and asked again when that goes well.
 
+mod origins;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -422,6 +422,11 @@ async fn a_hostile_expression_ends_in_an_error_of_its_own() {
         let reply = open.call("calc.evaluate", json!({ "expression": expression })).await;
         let shown: String = expression.chars().take(60).collect();
         assert_eq!(code(&reply), wanted, "{shown}: {}", body(&reply));
+        if expression.starts_with("1/7^9000+") {
+            let why =
+                "the numbers get too long to go on exactly; round what comes before, as in round(x, 20)";
+            assert!(body(&reply)["message"].as_str().unwrap().contains(why), "{}", body(&reply));
+        }
     }
     assert_eq!(open.evaluate("1 + 1").await["exact"], "2");
 }

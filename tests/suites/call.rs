@@ -7,17 +7,19 @@ mod ends;
 mod faults;
 mod input;
 mod keys;
+mod late;
 mod life;
 mod payloads;
 mod places;
 mod results;
 mod sequences;
+mod times;
 mod together;
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use airlock::host::{Host, Request, Seams};
+use airlock::host::{Decision, Host, Request, Seams};
 use airlock::model::clock::Timestamp;
 use airlock::model::id::CallerName;
 use airlock::model::reply::Reply;
@@ -53,8 +55,13 @@ impl Scene {
         Self { world, backend }
     }
 
-    /// With the support desk.
+    /// With the support desk, which is not asked what became of its calls.
     pub(crate) async fn desk(lines: &str) -> Self {
+        Self::asked_desk(&(singly(lines) + "[probe]\ntries = 0\n")).await
+    }
+
+    /// With the support desk as these lines configure it.
+    pub(crate) async fn asked_desk(lines: &str) -> Self {
         let backend = Backend::start().await;
         let url = &backend.url;
         let granted = format!(
@@ -66,7 +73,7 @@ impl Scene {
             .with_variable("DESK_TOKEN", "a token that opens tickets")
             .with_config(&granted)
             .with_grant("desk", url, &["127.0.0.1"])
-            .with_config(&singly(lines));
+            .with_config(lines);
         Self { world, backend }
     }
 
@@ -153,6 +160,12 @@ pub(crate) fn with(mut object: Value, more: Value) -> Value {
 /// A call of another caller.
 pub(crate) fn as_caller(caller: &str, request: Request) -> Request {
     Request { caller: CallerName(caller.to_owned()), ..request }
+}
+
+/// The word that a request of the courier happened, with what the courier gives of it.
+pub(crate) fn happened() -> Decision {
+    let answer = json!({ "status": 202, "headers": [], "body": "", "length": 0 });
+    Decision::Happened { data: Some(answer.to_string()) }
 }
 
 /// The text of a reply's `data` or `error`.

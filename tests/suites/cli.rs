@@ -1,11 +1,13 @@
 //! The command line as a person and as a program meet it: what it prints where, and how it ends.
 
 mod authors;
+mod background;
 mod breakers;
 mod callers;
 mod calls;
 mod check;
 mod codes;
+mod costs;
 mod decisions;
 mod doctor;
 mod files;
@@ -74,9 +76,9 @@ impl Place {
     }
 
     /// A desk, and a place where its plugin is granted what it needs; then these lines. The host tries nothing again by
-    /// itself, so that what one attempt comes to is to be seen.
+    /// itself and asks no plugin what became of a call, so that what one attempt comes to is to be seen.
     fn with_desk(lines: &str) -> (Self, Backend) {
-        Self::with_desk_retrying(&crate::call::once(lines))
+        Self::with_desk_retrying(&(crate::call::once(lines) + "[probe]\ntries = 0\n"))
     }
 
     /// The same, where the host tries again.

@@ -6,6 +6,7 @@ mod lock;
 mod matrix;
 mod poison;
 mod power;
+mod probed;
 mod scenario;
 mod taken_back;
 mod trial;
@@ -17,8 +18,9 @@ use insta::assert_snapshot;
 
 use matrix::{Twice, ends, matrix, survived, undisturbed};
 use scenario::{
-    AGAIN, ALL, By, DID_NOT, HAPPENED, IDEMPOTENT, KEYED, KEYED_AGAIN, KEYED_BY_HOST, KEYED_RETRIED, ONCE,
-    READS, READS_KEYLESS, READS_RETRIED, SEQUENCE, SEQUENCE_KEYED, Scenario,
+    AGAIN, ALL, By, DID_NOT, HAPPENED, IDEMPOTENT, KEYED, KEYED_AGAIN, KEYED_BY_HOST, KEYED_HELD,
+    KEYED_IN_BACKGROUND, KEYED_RETRIED, KEYED_RETRIED_HELD, ONCE, ONCE_IN_BACKGROUND, READS, READS_HELD,
+    READS_KEYLESS, READS_RETRIED, SEQUENCE, SEQUENCE_KEYED, Scenario,
 };
 
 const EITHER: &[By] = &[By::NextStart, By::Standby];
@@ -40,9 +42,17 @@ fn killed_everywhere(scenario: Scenario, by: &[By], twice: Twice) -> String {
 #[test]
 fn every_write_of_the_journal_is_a_point_of_some_scenario() {
     let met: BTreeSet<Point> = ALL.into_iter().flat_map(undisturbed).collect();
-    // What guests save and what takes runs back have scenarios of their own (`host_functions::saved`, `taken_back`);
-    // breakers say nothing of what was done.
-    let elsewhere = [Commit::Save, Commit::RollBack, Commit::Ask, Commit::Force];
+    // What guests save, what takes runs back and what plugins find out have scenarios of their own (`host_functions::saved`,
+    // `taken_back`, `probed`); breakers, and that a reply has arrived, say nothing of what was done.
+    let elsewhere = [
+        Commit::Save,
+        Commit::RollBack,
+        Commit::Note,
+        Commit::Delivered,
+        Commit::Ask,
+        Commit::Force,
+        Commit::PutOff,
+    ];
     for commit in Commit::ALL.into_iter().filter(|commit| !elsewhere.contains(commit)) {
         for point in [Point::Before(commit, 1), Point::After(commit, 1)] {
             assert!(met.contains(&point), "no scenario passes the point {point}");
@@ -214,6 +224,48 @@ fn a_sequence_without_anything_that_happens_each_time_survives_every_crash() {
 }
 
 #[test]
+fn a_call_in_the_background_survives_every_crash_while_it_waits_and_while_it_is_made() {
+    assert_snapshot!(killed_everywhere(KEYED_IN_BACKGROUND, EITHER, Twice::AfterCommits), @"
+    before reserve 1             OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after reserve 1              OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before take 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after take 1                 INTERRUPTED, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before intend 1              INTERRUPTED, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after intend 1               OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before rest 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after rest 1                 OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before take 2                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after take 2                 OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before intend 2              OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after intend 2               OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before outcome 1             OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after outcome 1              OUTCOME_UNKNOWN, PARTLY_DONE, ok = ok; tickets 1
+    before settle 1              OUTCOME_UNKNOWN, PARTLY_DONE, ok = ok; tickets 1
+    after settle 1               OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after reply 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before POST /tickets         OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after POST /tickets          OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    answering POST /tickets      OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    ");
+    assert_snapshot!(killed_everywhere(ONCE_IN_BACKGROUND, NEXT_START, Twice::AfterCommits), @"
+    before reserve 1             ok = ok; mails 1
+    after reserve 1              ok = ok; mails 1
+    before take 1                ok = ok; mails 1
+    after take 1                 INTERRUPTED, ok = ok; mails 1
+    before intend 1              INTERRUPTED, ok = ok; mails 1
+    after intend 1               OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 0
+    before outcome 1             OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    after outcome 1              PARTLY_DONE = PARTLY_DONE; mails 1
+    before settle 1              PARTLY_DONE = PARTLY_DONE; mails 1
+    after settle 1               ok = ok; mails 1
+    after reply 1                ok = ok; mails 1
+    before POST /mails           OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    after POST /mails            OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    answering POST /mails        OUTCOME_UNKNOWN = OUTCOME_UNKNOWN; mails 1
+    ");
+}
+
+#[test]
 fn a_call_that_is_tried_again_survives_every_crash_between_its_attempts() {
     assert_snapshot!(killed_everywhere(KEYED_RETRIED, EITHER, Twice::Everywhere), @"
     before reserve 1             OUTCOME_UNKNOWN, ok = ok; tickets 1
@@ -248,6 +300,58 @@ fn a_call_that_is_tried_again_survives_every_crash_between_its_attempts() {
     before GET /orders/A-1001    ok = ok; orders 2
     after GET /orders/A-1001     ok = ok; orders 2
     answering GET /orders/A-1001 ok = ok; orders 2
+    ");
+}
+
+#[test]
+fn what_is_held_of_budgets_is_given_back_once_wherever_a_process_dies() {
+    assert_snapshot!(killed_everywhere(KEYED_HELD, EITHER, Twice::AfterCommits), @"
+    before reserve 1             ok = ok; tickets 1
+    after reserve 1              INTERRUPTED, ok = ok; tickets 1
+    before intend 1              INTERRUPTED, ok = ok; tickets 1
+    after intend 1               OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before outcome 1             OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after outcome 1              PARTLY_DONE, ok = ok; tickets 1
+    before settle 1              PARTLY_DONE, ok = ok; tickets 1
+    after settle 1               ok = ok; tickets 1
+    after reply 1                ok = ok; tickets 1
+    before POST /tickets         OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after POST /tickets          OUTCOME_UNKNOWN, ok = ok; tickets 1
+    answering POST /tickets      OUTCOME_UNKNOWN, ok = ok; tickets 1
+    ");
+    assert_snapshot!(killed_everywhere(READS_HELD, NEXT_START, Twice::Everywhere), @"
+    before sweep 1               ok = ok; orders 1
+    after sweep 1                ok = ok; orders 1
+    before reserve 1             ok = ok; orders 1
+    after reserve 1              INTERRUPTED, ok = ok; orders 1
+    before settle 1              INTERRUPTED, ok = ok; orders 2
+    after settle 1               ok = ok; orders 1
+    after reply 1                ok = ok; orders 1
+    before sweep 2               ok = ok; orders 1
+    after sweep 2                ok = ok; orders 1
+    before GET /orders/A-1001    INTERRUPTED, ok = ok; orders 2
+    after GET /orders/A-1001     INTERRUPTED, ok = ok; orders 2
+    answering GET /orders/A-1001 INTERRUPTED, ok = ok; orders 2
+    ");
+    assert_snapshot!(killed_everywhere(KEYED_RETRIED_HELD, NEXT_START, Twice::AfterCommits), @"
+    before reserve 1             OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after reserve 1              INTERRUPTED, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before intend 1              INTERRUPTED, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after intend 1               OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before rest 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after rest 1                 OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before take 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after take 1                 OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before intend 2              OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after intend 2               OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before outcome 1             OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after outcome 1              OUTCOME_UNKNOWN, PARTLY_DONE, ok = ok; tickets 1
+    before settle 1              OUTCOME_UNKNOWN, PARTLY_DONE, ok = ok; tickets 1
+    after settle 1               OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after reply 1                OUTCOME_UNKNOWN, ok = ok; tickets 1
+    before POST /tickets         OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    after POST /tickets          OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
+    answering POST /tickets      OUTCOME_UNKNOWN, OUTCOME_UNKNOWN, ok = ok; tickets 1
     ");
 }
 

@@ -30,6 +30,7 @@ fn the_demo_tells_the_truth_and_leaves_nothing_behind() {
         "  error[NEEDS_PERSON]: a person must say yes to desk.send_mail, and nobody can be asked here",
         "    - POST /mails (no answer)",
         "  error[UNKNOWN_TOOL]: there is no such tool: evaluate; did you mean calc.evaluate?",
+        "  error[CIRCUIT_OPEN]: a backend that desk.find_order needs keeps failing, so it is left alone for now; nothing was run",
         "  error[REQUEST_REFUSED]: the operator has not granted this origin",
         "  error[TIME_LIMIT]: the attempt took longer than 500ms ([tools.\"web.fetch\"] timeout)",
         "    - +We send parcels on Fridays.",
@@ -39,13 +40,17 @@ fn the_demo_tells_the_truth_and_leaves_nothing_behind() {
         "  error[UNKNOWN_TOOL]: there is no such tool: desk.send_mail",
         "  error[PERMISSION_DENIED]: the plugin of desk.find_order changed since it was accepted, and waits for its operator; nothing was run",
         "  every plugin is accepted as it is",
-        "  tickets k1, k2 and k3                   5                    5            3",
-        "  the mail m1                             4                    1            1",
-        "  what was not granted                    1                    0            0",
-        "  the desk counts: tickets 3, mails 1",
+        "  cost_micros: 1050000",
+        "  BUDGET_EXCEEDED: of the 1.00 EUR that all callers may spend in a day nothing is left; nothing was run. The next day begins at midnight, UTC",
+        "  tickets k1, k2, k3, and one                 7                    6            4",
+        "  the mails m1 and m2                         5                    2            2",
+        "  what was not granted                        1                    0            0",
+        "  the desk counts: tickets 4, mails 2",
     ] {
         assert!(told.lines().any(|told| told == line), "{line}\n{told}");
     }
+    // Where the desk listens differs from one time to the next.
+    assert!(told.contains("\n  every call of desk.find_order is let through to http://127.0.0.1:"), "{told}");
     assert!(!told.contains('\u{1b}'), "colours are for terminals");
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
 }

@@ -218,3 +218,45 @@ async fn a_probe_finds_a_ticket_by_the_key_that_the_host_sent() {
         assert_eq!(serde_json::from_str::<Value>(&ticket).unwrap()["ticket_id"], "T-1001");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_probe_of_an_assignment_says_no_only_where_nothing_has_changed_since() {
+    for (moment, then, found) in [
+        (Moment::AfterWork, None, "yes"),
+        (Moment::BeforeWork, None, "no"),
+        (Moment::AfterWork, Some("bea"), "unknown"),
+        (Moment::BeforeWork, Some("bea"), "unknown"),
+    ] {
+        let desk = Desk::open().await;
+        let (_, id) = desk.ticket().await;
+        desk.scene.backend.fault("PUT /tickets", Fault::cut(moment), 1);
+        let lost = desk.call("desk.assign_ticket", json!({ "ticket_id": id, "assignee": "ada" })).await;
+        assert_eq!(code(&lost), "OUTCOME_UNKNOWN");
+        if let Some(who) = then {
+            desk.assign(&id, who).await;
+        }
+        let probed = desk.host.probe(&lost.meta.run.unwrap().to_string()).await.unwrap();
+        assert_eq!(word(&probed), found, "{moment:?} {then:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_probe_of_a_cancelled_ticket_never_says_that_it_was_not() {
+    for (moment, found) in [(Moment::AfterWork, "yes"), (Moment::BeforeWork, "unknown")] {
+        let desk = Desk::open().await;
+        let (_, id) = desk.ticket().await;
+        desk.scene.backend.fault(&format!("POST /tickets/{id}"), Fault::cut(moment), 1);
+        let lost = desk.call("desk.cancel_ticket", json!({ "ticket_id": id })).await;
+        assert_eq!(code(&lost), "OUTCOME_UNKNOWN");
+        let probed = desk.host.probe(&lost.meta.run.unwrap().to_string()).await.unwrap();
+        assert_eq!(word(&probed), found, "{moment:?}");
+    }
+}
+
+fn word<T>(probed: &Probed<T>) -> &'static str {
+    match probed {
+        Probed::Yes(_) => "yes",
+        Probed::No => "no",
+        Probed::Unknown => "unknown",
+    }
+}

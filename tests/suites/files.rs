@@ -1,6 +1,7 @@
 //! Folders that plugins are lent: what is reached in them, and that nothing leads out of them.
 
 mod across;
+mod again;
 mod back;
 mod configured;
 mod crash;

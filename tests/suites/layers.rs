@@ -61,19 +61,22 @@ const ENVIRONMENT: &[&str] =
 
 /// The writes of the store's journal, and who alone submits each.
 const WRITES: &[(&str, &[&str])] = &[
-    ("reserve", &["call::reserve"]),
+    ("reserve", &["call::reserve", "call::queue"]),
     ("record", &["call::settle"]),
-    ("take", &["call::reserve", "call::recover", "call::checkpoint", "call::rollback"]),
+    ("take", &["call::reserve", "call::queue", "call::recover", "call::checkpoint", "call::rollback"]),
     ("intend", &["sandbox::capability::http", "sandbox::capability::files"]),
     ("outcome", &["sandbox::capability::http", "sandbox::capability::files", "call::rollback"]),
     ("save", &["sandbox::capability::save"]),
     ("rest", &["call::retry"]),
     ("hear", &["call::retry", "call::breaker"]),
-    ("ask", &["call::breaker"]),
+    ("ask", &["sandbox::gate"]),
     ("force", &["host::backends"]),
     ("settle", &["call::settle", "call::recover"]),
-    ("decide", &["call::decide"]),
+    ("decide", &["call::decide", "call::probe"]),
     ("roll_back", &["call::rollback"]),
+    ("note", &["call::probe"]),
+    ("delivered", &["call::parts"]),
+    ("refuse", &["call::refused"]),
     ("sweep", &["host"]),
 ];
 

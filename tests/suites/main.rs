@@ -7,7 +7,11 @@ mod attack;
 #[cfg(test)]
 mod backend;
 #[cfg(test)]
+mod background;
+#[cfg(test)]
 mod breaker;
+#[cfg(test)]
+mod budgets;
 #[cfg(test)]
 mod calc;
 #[cfg(test)]
@@ -25,11 +29,15 @@ mod desk;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod fallback;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod files_plugin;
 #[cfg(test)]
 mod folder;
+#[cfg(test)]
+mod guard;
 #[cfg(test)]
 mod host_functions;
 #[cfg(test)]
@@ -47,15 +55,23 @@ mod plugin;
 #[cfg(test)]
 mod power_loss;
 #[cfg(test)]
+mod probe;
+#[cfg(test)]
 mod retries;
 #[cfg(test)]
 mod sandbox;
 #[cfg(test)]
+mod scenarios;
+#[cfg(test)]
 mod shape;
+#[cfg(test)]
+mod soak;
 #[cfg(test)]
 mod source;
 #[cfg(test)]
 mod store;
+#[cfg(test)]
+mod texts;
 #[cfg(test)]
 mod tidy;
 #[cfg(test)]

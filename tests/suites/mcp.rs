@@ -1,9 +1,12 @@
 //! The MCP door as clients meet it: real lines to a real process, and a backend that counts what really happened.
 
+mod background;
 mod callers;
 mod calls;
 mod clients;
+mod conformance;
 mod conversations;
+mod costs;
 mod leaving;
 mod listing;
 mod log;
@@ -34,8 +37,8 @@ confirm = "none"
 "#;
 
 /// A world with these plugins, and what a client starts there.
-struct Scene {
-    world: World,
+pub(crate) struct Scene {
+    pub(crate) world: World,
     desk: Option<Backend>,
 }
 
@@ -46,7 +49,7 @@ impl Scene {
     }
 
     /// The desk, and a caller `agent` who may do all that it does.
-    fn desk(config: &str) -> Self {
+    pub(crate) fn desk(config: &str) -> Self {
         let desk = Options { token: Some("desk-token".to_owned()), ..Options::default() }.start().unwrap();
         let grants = format!(
             r#"{config}
@@ -72,12 +75,12 @@ desk_token = {{ env = "DESK_TOKEN" }}
         Self { world, desk: Some(desk) }
     }
 
-    fn backend(&self) -> &Backend {
+    pub(crate) fn backend(&self) -> &Backend {
         self.desk.as_ref().unwrap()
     }
 
     /// Tickets that were opened.
-    fn tickets(&self) -> u64 {
+    pub(crate) fn tickets(&self) -> u64 {
         self.backend().counts().of("POST /tickets").works
     }
 
@@ -87,34 +90,34 @@ desk_token = {{ env = "DESK_TOKEN" }}
     }
 
     /// A client whose caller is `agent`, its session begun.
-    fn agent(&self) -> Client {
+    pub(crate) fn agent(&self) -> Client {
         let mut client = self.client_with(&["--as", "agent"]);
         client.begin();
         client
     }
 
-    fn client_with(&self, arguments: &[&str]) -> Client {
+    pub(crate) fn client_with(&self, arguments: &[&str]) -> Client {
         Client::start(Path::new(AIRLOCK), &self.world, arguments)
     }
 }
 
 /// A ticket that the desk takes.
-fn ticket() -> Value {
+pub(crate) fn ticket() -> Value {
     json!({ "order_id": "A-1003", "subject": "Lamp", "body": "It broke." })
 }
 
 /// The key of a call.
-fn key(key: &str) -> Value {
+pub(crate) fn key(key: &str) -> Value {
     json!({ "airlock/idempotencyKey": key })
 }
 
 /// The text of a result.
-fn text(result: &Value) -> &str {
+pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("it has no text: {result}"))
 }
 
 /// A message in lines, with what differs from run to run made equal.
-fn shown(message: &Value) -> String {
+pub(crate) fn shown(message: &Value) -> String {
     let mut message = message.clone();
     redact(&mut message);
     serde_json::to_string_pretty(&message).unwrap()

@@ -2,12 +2,19 @@
 
 mod again;
 mod folders;
+mod gone;
 mod looks;
 mod rollback;
+mod told;
+mod untouched;
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
-use airlock::host::Host;
+use airlock::host::{Host, Seams};
+use airlock::model::clock::{Clock, SystemClock, Timestamp};
 use airlock::model::reply::Reply;
 use airlock::model::run::Record;
 use airlock_tests::backend::Backend;
@@ -20,7 +27,7 @@ struct Meddling {
     host: Host,
     backend: Backend,
     outbox: tempfile::TempDir,
-    _world: World,
+    world: World,
 }
 
 impl Meddling {
@@ -30,20 +37,31 @@ impl Meddling {
 
     /// The same, with these lines of configuration beside.
     async fn with(lines: &str) -> Self {
+        Self::made(lines, None).await
+    }
+
+    /// The same, by this clock.
+    async fn at(clock: Arc<dyn Clock>) -> Self {
+        Self::made("", Some(clock)).await
+    }
+
+    async fn made(lines: &str, clock: Option<Arc<dyn Clock>>) -> Self {
         let backend = Backend::start().await;
         let outbox = tempfile::tempdir().unwrap();
         let world = World::in_memory()
             .with_plugins(&[guests::MEDDLER])
             .with_config(lines)
-            .with_config("[retries]\nmost = 0\n[plugin.meddler]\nkey_value = true")
+            .with_config("[retries]\nmost = 0\n[probe]\ntries = 0\n[plugin.meddler]\nkey_value = true")
             .with_config(&format!(
                 "[plugin.meddler.directories]\noutbox = {{ path = {:?}, access = \"write\" }}",
                 outbox.path()
             ))
             .with_grant("meddler", &backend.url, &["127.0.0.1"]);
-        let host = world.open().await;
+        let seams = Seams::system(&world.config()).unwrap();
+        let clock = clock.unwrap_or_else(|| Arc::clone(&seams.clock));
+        let host = world.open_with(Seams { clock, ..seams }).await;
         assert_eq!(host.faults(), [], "every plugin loads");
-        Self { host, backend, outbox, _world: world }
+        Self { host, backend, outbox, world }
     }
 
     fn place(&self, and: &str) -> Value {
@@ -81,6 +99,26 @@ impl Meddling {
 
     fn record(&self, run: &str) -> Record {
         self.host.run(run).unwrap()
+    }
+}
+
+/// A clock that is a second later each time that it is looked at.
+#[derive(Debug)]
+struct Ticking(AtomicI64, SystemClock);
+
+impl Default for Ticking {
+    fn default() -> Self {
+        Self(AtomicI64::new(crate::call::NOON.0), SystemClock::start())
+    }
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.fetch_add(1000, Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Duration {
+        self.1.steady()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The store when it cannot do what it is asked: nothing is acknowledged that is not kept, and nothing is run blindly.
 
+mod backends;
 mod damage;
 mod disk;
 mod failing;
@@ -7,6 +8,7 @@ mod folder;
 mod group;
 mod kept;
 mod processes;
+mod refused;
 
 use std::fs;
 use std::path::Path;

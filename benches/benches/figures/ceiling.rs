@@ -15,7 +15,9 @@ use airlock::model::run::{Does, Told};
 use airlock::model::staged::Staged;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
-use airlock::store::{End, Journal as _, Kept, KeyLife, NewAttempt, NewRun, Outcome, Reserved, SqliteStore};
+use airlock::store::{
+    Charge, End, Journal as _, Kept, KeyLife, NewAttempt, NewRun, Outcome, Reserved, SqliteStore,
+};
 use airlock_benches::figure::Figure;
 use airlock_benches::load::{kilobyte, rate};
 use airlock_benches::place;
@@ -105,7 +107,7 @@ async fn write(store: &SqliteStore, number: usize) {
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000);
 
-fn new_run(number: usize, repeat: Repeat) -> NewRun {
+pub(crate) fn new_run(number: usize, repeat: Repeat) -> NewRun {
     let mut random = [0; 10];
     random.copy_from_slice(&Digest::of(&number.to_le_bytes()).0[..10]);
     let at = Timestamp(NOW.0 + i64::try_from(number / 20).unwrap_or(0));
@@ -122,8 +124,11 @@ fn new_run(number: usize, repeat: Repeat) -> NewRun {
         unshown: Unshown::default(),
         trace: TraceId("4bf92f3577b34da6a3ce929d0e0e4736".to_owned()),
         told: Told::default(),
+        guard: None,
         owner: ProcessId([3; 16]),
+        background: None,
         attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([5; 32]), at },
+        charge: Charge::default(),
     }
 }
 
@@ -141,7 +146,7 @@ fn effect() -> Effect {
     }
 }
 
-fn end(outcomes: Vec<Outcome>) -> End {
+pub(crate) fn end(outcomes: Vec<Outcome>) -> End {
     End {
         event: Event::Completed,
         state: RunState::Completed,

@@ -2,6 +2,7 @@
 //!
 //! `cargo bench -p airlock-benches --bench figures -- P3` measures one of them alone; `--quick` makes all of them short.
 
+mod breaker;
 mod ceiling;
 mod fairness;
 mod killed;
@@ -9,6 +10,7 @@ mod latency;
 mod live;
 mod mcp;
 mod overhead;
+mod recovery;
 mod sandbox;
 mod start;
 mod throughput;
@@ -49,20 +51,8 @@ type Part = (&'static [&'static str], fn(&Bench));
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [first, config, url] = arguments.as_slice()
-        && first == killed::CHILD
-    {
-        return killed::acknowledge(Path::new(config), url);
-    }
-    if let [first, config] = arguments.as_slice()
-        && first == start::CHILD
-    {
-        return start::serve(Path::new(config));
-    }
-    if let [first, count] = arguments.as_slice()
-        && first == live::CHILD
-    {
-        return live::serve(count);
+    if let Some(exit) = child(&arguments) {
+        return exit;
     }
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let asked: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
@@ -74,7 +64,7 @@ fn main() -> ExitCode {
     figure::header();
     let runtime = Runtime::new().expect("a runtime starts");
     let bench = Bench { runtime, disk, desk: Desk::start(), quick };
-    let parts: [Part; 9] = [
+    let parts: [Part; 11] = [
         (&["P1"], sandbox::measure),
         (&["P2"], overhead::measure),
         (&["P3", "ceiling"], throughput::measure),
@@ -82,8 +72,10 @@ fn main() -> ExitCode {
         (&["P6"], live::measure),
         (&["P9"], fairness::measure),
         (&["MCP"], mcp::measure),
+        (&["breaker"], breaker::measure),
         (&["P5"], start::measure_start),
         (&["P12"], start::measure_unknown),
+        (&["P10"], recovery::measure),
     ];
     for (names, measure) in parts {
         if names.iter().any(|name| wanted(name)) {
@@ -98,4 +90,34 @@ fn main() -> ExitCode {
     }
     println!("\nload         {} (after the run)", machine::load());
     ExitCode::SUCCESS
+}
+
+/// What a process does that was started by this one, where it is that.
+fn child(arguments: &[String]) -> Option<ExitCode> {
+    if let [first, config, url] = arguments
+        && first == killed::CHILD
+    {
+        return Some(killed::acknowledge(Path::new(config), url));
+    }
+    if let [first, config, ended, open] = arguments
+        && first == recovery::FILL
+    {
+        return Some(recovery::fill(Path::new(config), ended, open));
+    }
+    if let [first, config] = arguments
+        && first == recovery::FIRST
+    {
+        return Some(recovery::begin(Path::new(config)));
+    }
+    if let [first, config] = arguments
+        && first == start::CHILD
+    {
+        return Some(start::serve(Path::new(config)));
+    }
+    if let [first, count] = arguments
+        && first == live::CHILD
+    {
+        return Some(live::serve(count));
+    }
+    None
 }

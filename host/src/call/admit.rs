@@ -1,13 +1,14 @@
-//! Places: how many calls run at once, at most half of them for one plugin or one caller, and who is next.
+//! Places: how many calls run at once, at most half of them for one plugin or one caller, and who waits and is next.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::validate::Valid;
-use super::{Parts, Turn};
+use super::{Parts, Turn, fallback};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::CallerName;
@@ -50,7 +51,8 @@ pub(super) async fn again(parts: &Parts, valid: &Valid) -> Result<(Place, Prepar
     let prepared = resolved.tool().code.prepared().await;
     let prepared = prepared.map_err(|text| Turn::Refuse(Failure::internal(text)))?;
     let place = place(parts, &resolved.tool().name.plugin, resolved.asker().caller(), wait).await;
-    Ok((place.map_err(Turn::Refuse)?, prepared))
+    let place = place.map_err(|failure| Turn::Refuse(fallback::offer(resolved, failure)))?;
+    Ok((place, prepared))
 }
 
 /// Waits for a place of this plugin and this caller.
@@ -67,9 +69,7 @@ pub(super) async fn place(
     let overloaded = |text: String| Failure::new(Kind::Throttled, code::OVERLOADED, text).after(COME_BACK);
     match parts.places.ask(want) {
         Asked::Granted(place) => Ok(place),
-        Asked::Full(waiting) => {
-            Err(overloaded(format!("every place is taken and {waiting} calls wait already; nothing was run")))
-        }
+        Asked::Full(full) => Err(overloaded(format!("{full}; nothing was run"))),
         Asked::Queued(turn) => match tokio::time::timeout(wait, turn).await {
             Ok(Ok(place)) => Ok(place),
             Ok(Err(_)) | Err(_) => {
@@ -120,7 +120,36 @@ pub struct Place {
 enum Asked {
     Granted(Place),
     Queued(oneshot::Receiver<Place>),
-    Full(u32),
+    Full(Full),
+}
+
+/// Why a call may not even wait: so many wait already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Full {
+    /// Of all callers.
+    All(u32),
+    /// Of this caller: the rest is for others.
+    Caller(u32),
+    /// Of this plugin, whoever calls it.
+    Plugin(String, u32),
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All(waiting) => write!(f, "every place is taken and {waiting} calls wait already"),
+            Self::Caller(waiting) => write!(
+                f,
+                "every place that this caller may have is taken, and {waiting} of its calls wait already: the rest of the \
+                 queue is for other callers"
+            ),
+            Self::Plugin(plugin, waiting) => write!(
+                f,
+                "every place that the plugin {plugin} may have is taken, and {waiting} calls wait for it already: the rest \
+                 of the queue is for other plugins"
+            ),
+        }
+    }
 }
 
 impl Places {
@@ -146,11 +175,11 @@ impl Places {
             table.take(&want);
             return Asked::Granted(Place { held: Some((Arc::clone(&self.shared), want)) });
         }
-        if table.waiting >= table.most_waiting {
+        if table.full(&want).is_some() {
             table.forget_who_left();
         }
-        if table.waiting >= table.most_waiting {
-            return Asked::Full(table.waiting);
+        if let Some(full) = table.full(&want) {
+            return Asked::Full(full);
         }
         let (turn, place) = oneshot::channel();
         table.waiting += 1;
@@ -188,14 +217,30 @@ impl Table {
         }
     }
 
+    /// Whether the call may not wait. A caller may have as many calls in the queue as it leaves free, and a plugin three
+    /// times as many: one that wants all of it gets half, two a third each, and there is room for one more.
+    fn full(&self, want: &Want) -> Option<Full> {
+        let free = self.most_waiting.saturating_sub(self.waiting);
+        if free == 0 {
+            return Some(Full::All(self.waiting));
+        }
+        let of_caller = self.queues.iter().find(|(caller, _)| *caller == want.caller);
+        let of_caller = of_caller.map_or(0, |(_, queue)| count(queue.len()));
+        if of_caller >= free {
+            return Some(Full::Caller(of_caller));
+        }
+        let waiting = self.queues.iter().flat_map(|(_, queue)| queue);
+        let of_plugin = count(waiting.filter(|(waits, _)| waits.plugin == want.plugin).count());
+        (of_plugin >= free.saturating_mul(3)).then(|| Full::Plugin(want.plugin.clone(), of_plugin))
+    }
+
     /// Takes out those who no longer wait.
     fn forget_who_left(&mut self) {
         for (_, queue) in &mut self.queues {
             queue.retain(|(_, turn)| !turn.is_closed());
         }
         self.queues.retain(|(_, queue)| !queue.is_empty());
-        let waiting: usize = self.queues.iter().map(|(_, queue)| queue.len()).sum();
-        self.waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+        self.waiting = count(self.queues.iter().map(|(_, queue)| queue.len()).sum());
     }
 
     /// The next call that fits: callers in turn, and of one caller the first that fits.
@@ -236,111 +281,13 @@ impl Drop for Place {
     }
 }
 
+fn count(calls: usize) -> u32 {
+    u32::try_from(calls).unwrap_or(u32::MAX)
+}
+
 fn lock(shared: &Mutex<Table>) -> MutexGuard<'_, Table> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn places(at_once: u32, waiting: u32) -> Places {
-        Places::new(&Limits { at_once, waiting, ..Limits::default() })
-    }
-
-    fn want(plugin: &str, caller: &str) -> Want {
-        Want { plugin: plugin.into(), caller: caller.into() }
-    }
-
-    fn granted(asked: Asked) -> Option<Place> {
-        match asked {
-            Asked::Granted(place) => Some(place),
-            Asked::Queued(_) | Asked::Full(_) => None,
-        }
-    }
-
-    #[test]
-    fn half_of_the_places_are_the_most_for_one_plugin_or_one_caller() {
-        let places = places(4, 10);
-        let first = granted(places.ask(want("p", "a")));
-        let second = granted(places.ask(want("p", "b")));
-        assert!(first.is_some() && second.is_some());
-        assert!(granted(places.ask(want("p", "c"))).is_none());
-        assert!(granted(places.ask(want("q", "a"))).is_some());
-    }
-
-    #[test]
-    fn half_of_an_odd_number_is_the_smaller_part() {
-        let places = places(3, 10);
-        let _held = granted(places.ask(want("p", "a"))).unwrap();
-        assert!(granted(places.ask(want("p", "b"))).is_none());
-        assert!(granted(places.ask(want("q", "a"))).is_none());
-        assert!(granted(places.ask(want("q", "b"))).is_some());
-    }
-
-    #[test]
-    fn a_place_goes_to_callers_in_turn() {
-        let places = places(2, 10);
-        let held = granted(places.ask(want("p", "x"))).unwrap();
-        let other = granted(places.ask(want("q", "y"))).unwrap();
-        let mut waits = Vec::new();
-        for caller in ["a", "a", "b"] {
-            let Asked::Queued(turn) = places.ask(want("p", caller)) else { panic!("no place is free") };
-            waits.push(turn);
-        }
-        drop(held);
-        let first = waits[0].try_recv().unwrap();
-        assert!(waits[1].try_recv().is_err() && waits[2].try_recv().is_err());
-        drop(first);
-        let second = waits[2].try_recv().unwrap();
-        assert!(waits[1].try_recv().is_err());
-        drop(second);
-        assert!(waits[1].try_recv().is_ok());
-        drop(other);
-    }
-
-    #[test]
-    fn who_gave_up_waiting_keeps_nothing() {
-        let places = places(2, 10);
-        let held = granted(places.ask(want("p", "a"))).unwrap();
-        drop(places.ask(want("p", "b")));
-        let Asked::Queued(mut turn) = places.ask(want("p", "c")) else { panic!("half is taken") };
-        drop(held);
-        assert!(turn.try_recv().is_ok());
-    }
-
-    #[test]
-    fn a_place_that_is_given_back_goes_to_all_that_it_kept_waiting() {
-        let places = places(4, 10);
-        let held = granted(places.ask(want("p", "a"))).unwrap();
-        let _others = [granted(places.ask(want("p", "b"))), granted(places.ask(want("q", "a")))];
-        let Asked::Queued(mut of_the_plugin) = places.ask(want("p", "c")) else { panic!("p has its half") };
-        let Asked::Queued(mut of_the_caller) = places.ask(want("r", "a")) else { panic!("a has its half") };
-        drop(held);
-        assert!(of_the_plugin.try_recv().is_ok() && of_the_caller.try_recv().is_ok());
-    }
-
-    #[test]
-    fn a_caller_that_waits_for_one_plugin_is_served_by_another() {
-        let places = places(4, 10);
-        let _held = [granted(places.ask(want("p", "a"))), granted(places.ask(want("p", "b")))];
-        let Asked::Queued(_waiting) = places.ask(want("p", "c")) else { panic!("p has its half") };
-        assert!(granted(places.ask(want("q", "c"))).is_some());
-    }
-
-    #[test]
-    fn who_gave_up_waiting_takes_no_room_in_the_queue() {
-        let places = places(2, 1);
-        let _held = granted(places.ask(want("p", "a"))).unwrap();
-        drop(places.ask(want("p", "b")));
-        assert!(matches!(places.ask(want("p", "b")), Asked::Queued(_)));
-    }
-
-    #[test]
-    fn the_queue_is_bounded() {
-        let places = places(1, 1);
-        let _held = granted(places.ask(want("p", "a"))).unwrap();
-        let _queued = places.ask(want("p", "b"));
-        assert!(matches!(places.ask(want("p", "c")), Asked::Full(1)));
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::admit::Place;
 use super::breaker::Permit;
 use super::checkpoint::Started;
 use super::parts::Driven;
@@ -10,22 +11,22 @@ use super::past;
 use super::reserve::{Earlier, Held, Hold, Sitting};
 use super::resolve::Resolved;
 use super::validate::Valid;
-use super::{Parts, folders};
-use crate::model::attachment::{self, is_media_type};
+use super::{Parts, charge, folders};
+use crate::model::attachment::{self, Attachment, is_media_type};
 use crate::model::canonical::repeated;
-use crate::model::classify::Ended;
+use crate::model::classify::{self, Ended, NotPutBack};
 use crate::model::clock::Timestamp;
-use crate::model::effect::Effect;
+use crate::model::effect::{Effect, Left};
 use crate::model::health::Met;
 use crate::model::limits::{AttemptTime, Limit, Limits};
 use crate::model::reply::{Output, Usage};
-use crate::model::run::Lease;
+use crate::model::run::{LONE_STEP, Lease};
 use crate::model::staged::Staged;
 use crate::plugin::Entry;
 use crate::sandbox::Prepared;
 use crate::sandbox::attempt::{self, Attempt, Context};
 use crate::sandbox::capability::effects::Effects;
-use crate::sandbox::capability::secrets::{derived, derived_bytes};
+use crate::sandbox::capability::secrets::of_step;
 use crate::sandbox::capability::staging::{Bounds, Staging};
 use crate::sandbox::logbook::Logbook;
 use crate::sandbox::question::Call;
@@ -35,7 +36,7 @@ use crate::store::Outcome;
 /// A call whose attempt has ended, with nothing under way.
 #[derive(Debug)]
 pub struct Tried {
-    ran: Ran,
+    ran: Box<Ran>,
 }
 
 /// What an attempt consists of once it has ended.
@@ -52,8 +53,16 @@ pub(super) struct Ran {
     pub(super) staged: Staged,
     /// The state of what it touched, where its reply tells that.
     pub(super) fingerprint: Option<String>,
+    /// What the tool spent, earlier attempts included.
+    pub(super) spent: u64,
     /// What this attempt, or one before, saved for the next.
     pub(super) saved: Option<Vec<u8>>,
+    /// Its place, where the state of what it touched may still be asked about in it.
+    pub(super) place: Option<Place>,
+    /// When its time is over, by the steady clock.
+    pub(super) ends: Duration,
+    /// What it changed in lent folders and could not be put back.
+    pub(super) not_put_back: Vec<NotPutBack>,
     pub(super) sitting: Sitting,
     /// Whether it ended before a pause: what it touched may have been changed by others since.
     pub(super) rested: bool,
@@ -63,59 +72,63 @@ pub(super) struct Ran {
     pub(super) met: Vec<Met>,
     /// The longest that one of them asks to be left alone.
     pub(super) asked_for: Duration,
+    /// What its last request took longer than, where it did.
+    pub(super) slow: Option<String>,
+    /// Whether it gave a request up, so that the backend may be at it still.
+    pub(super) gave_up: bool,
 }
 
 impl Tried {
     /// Takes it apart for the stage that follows.
-    pub(super) fn into_ran(self) -> Ran {
+    pub(super) fn into_ran(self) -> Box<Ran> {
         self.ran
     }
 }
 
-/// Runs the attempt. The place is given back when the guest has ended; its effects are waited for all the same.
+/// Runs the attempt. The place is given back when the guest has ended, but where its plugin is to be asked what it touched; its
+/// effects are waited for all the same.
 pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
     let Held { valid, place, prepared, hold, attempt, earlier, sitting, driven, permit } =
-        started.into_held();
+        *started.into_held();
     let resolved = valid.fresh().authorized().resolved();
     let entry = Arc::clone(resolved.tool());
     let limits = &resolved.setting().config.limits;
     let log = Logbook::new(limits.log);
-    let Earlier { effects, saved, cost } = earlier;
+    let Earlier { effects, saved, cost, spent } = earlier;
     let effects = journal(parts, &hold, attempt, effects, limits.requests);
-    let staging = staging(parts, &entry, &effects, limits.key_value, cost);
+    effects.behind(permit.gate());
+    let staging = staging(parts, resolved, &effects, spent);
     let clock = parts.clock.steady();
-    let left = limits.run.saturating_sub(clock.saturating_sub(sitting.began));
-    let time = entry.attempt.clone().within(left, limits.run);
-    let prepared = prepare(
-        parts,
-        &valid,
-        &entry,
-        prepared,
-        saved.clone(),
-        (sitting.clock, time),
-        &effects,
-        &staging,
-        &log,
-    );
+    let time = entry.attempt.clone().within(sitting.ends.saturating_sub(clock), sitting.says.clone());
+    let (ends, asks) = (clock + time.time, past::is_asked(&entry, prepared.rolls_back()));
+    let times = (sitting.clock, time);
+    let prepared = prepare(parts, &valid, prepared, saved.clone(), times, &effects, &staging, &log);
     let question = Call { tool: entry.tool.name.clone(), input: valid.input().to_owned() };
     let finished = parts.engine.attempt(question, prepared).await;
-    drop(place);
-    // A guest whose time is over may still be in its last slice: nothing that it begins now is let through.
-    effects.close().await;
-    let brought = attachment::size(resolved.attachments());
     let ended = finished.said.map_or_else(|ended| ended, Ended::Replied);
-    let ended = beside(effects.stopped().unwrap_or(ended), brought, limits);
-    let ended = checked(&entry, ended).await;
+    let fingerprint = past::told(resolved.setting(), &ended);
+    let place = Some(place).filter(|_| asks && fingerprint.is_none() && !Left::by(&effects.all()).nothing());
+    let place = close(&effects, place).await;
+    let ended = permit.gate().seen_in(effects.stopped().unwrap_or(ended));
+    let ended = checked(&entry, beside(ended, resolved.attachments(), limits)).await;
     let time = parts.clock.steady().saturating_sub(clock);
-    let saved = staging.latest().or(saved);
-    let staged = staging.close();
-    let cost = cost + staged.costs.iter().map(|cost| cost.micros).sum::<u64>();
+    let mut staged = staging.close();
+    let (cost, spent) = (cost.saturating_add(staged.spent()), spent.saturating_add(staged.spent()));
     let usage = Usage { time, effects: effects.requests(), cost, ..finished.usage };
-    let (all, outcomes) = left_behind(parts, resolved, &ended, &effects, &log).await;
+    let LeftBehind { all, outcomes, not_put_back, unsaved } =
+        left_behind(parts, resolved, &ended, &effects, &log).await;
+    let saved = saved_last(staging.latest(), saved, attempt, &unsaved);
+    staged.unsaved = unsaved;
+    let (slow, gave_up) = effects.slow();
     let ran = Ran {
-        fingerprint: past::told(resolved.setting(), &ended),
+        fingerprint: fingerprint.filter(|_| matches!(ended, Ended::Replied(_))),
+        place: place.filter(|_| !Left::by(&all).nothing()),
+        ends,
+        not_put_back,
         met: effects.met(),
         asked_for: effects.asked_for(),
+        slow,
+        gave_up,
         valid,
         hold,
         attempt,
@@ -125,33 +138,73 @@ pub(super) async fn attempt(parts: &Arc<Parts>, started: Started) -> Tried {
         effects: all,
         outcomes,
         staged,
+        spent,
         saved,
         sitting,
         rested: false,
         driven,
         permit,
     };
-    Tried { ran }
+    Tried { ran: Box::new(ran) }
+}
+
+/// Waits for what the attempt set going. What is still under way when the guest has ended is waited for without its place.
+async fn close(effects: &Effects, place: Option<Place>) -> Option<Place> {
+    let place = place.filter(|_| effects.quiet());
+    effects.close().await;
+    place
+}
+
+/// What is left of an attempt.
+struct LeftBehind {
+    /// The effects of the step.
+    all: Vec<Effect>,
+    /// What became of them.
+    outcomes: Vec<Outcome>,
+    /// What could not be put back in lent folders.
+    not_put_back: Vec<NotPutBack>,
+    /// The attempts of which something was put back, so that what they saved is of no use.
+    unsaved: Vec<u32>,
 }
 
 /// The effects of the step once the attempt ended so, and what became of those of this attempt: where it came to nothing, what
-/// it changed in folders is put back.
+/// it changed in folders is put back, as far as that can be.
 async fn left_behind(
     parts: &Parts,
     resolved: &Resolved,
     ended: &Ended,
     effects: &Effects,
     log: &Logbook,
-) -> (Vec<Effect>, Vec<Outcome>) {
-    let (mut all, mut outcomes) = (effects.all(), effects.outcomes());
+) -> LeftBehind {
+    let (mut all, mut outcomes, mut not_put_back) = (effects.all(), effects.outcomes(), Vec::new());
+    let before = folders::unsaved(&all);
     if !matches!(ended, Ended::Replied(_)) {
         let granted = resolved.setting().config.grants.get(&resolved.tool().name.plugin);
         match folders::put_back(parts, effects.lease().run, granted, &mut all, log).await {
-            Ok(put_back) => outcomes.extend(put_back),
+            Ok(restored) => {
+                outcomes.extend(restored.outcomes());
+                not_put_back = restored.not_put_back();
+            }
             Err(failure) => log.host(&format!("could not put back what was changed in folders: {failure}")),
         }
     }
-    (all, outcomes)
+    let mut unsaved = folders::unsaved(&all);
+    unsaved.retain(|attempt| !before.contains(attempt));
+    LeftBehind { all, outcomes, not_put_back, unsaved }
+}
+
+/// What was saved last and is of use to an attempt that follows.
+fn saved_last(
+    latest: Option<Vec<u8>>,
+    earlier: Option<Vec<u8>>,
+    attempt: u32,
+    unsaved: &[u32],
+) -> Option<Vec<u8>> {
+    match unsaved {
+        [] => latest.or(earlier),
+        [own] if *own == attempt => earlier,
+        [..] => None,
+    }
 }
 
 fn journal(parts: &Parts, hold: &Hold, attempt: u32, earlier: Vec<Effect>, requests: u64) -> Arc<Effects> {
@@ -163,13 +216,13 @@ fn journal(parts: &Parts, hold: &Hold, attempt: u32, earlier: Vec<Effect>, reque
     Effects::new(lease, attempt, parts.store.secret(), earlier, requests)
 }
 
-fn staging(parts: &Parts, entry: &Entry, effects: &Effects, room: u64, spent: u64) -> Arc<Staging> {
+fn staging(parts: &Parts, resolved: &Resolved, effects: &Effects, spent: u64) -> Arc<Staging> {
     let bounds = Bounds {
         attempt: effects.attempt(),
-        plugin: entry.name.plugin.clone(),
-        room,
+        plugin: resolved.tool().name.plugin.clone(),
+        room: resolved.setting().config.limits.key_value,
         spent,
-        cost: entry.tool.cost_micros,
+        cost: charge::terms(resolved).bound,
         saves: true,
     };
     Staging::new(Arc::clone(&parts.store), effects.lease(), bounds)
@@ -179,24 +232,24 @@ fn staging(parts: &Parts, entry: &Entry, effects: &Effects, room: u64, spent: u6
 fn prepare(
     parts: &Parts,
     valid: &Valid,
-    entry: &Entry,
     prepared: Prepared,
     saved: Option<Vec<u8>>,
     (start, time): (Timestamp, AttemptTime),
     effects: &Arc<Effects>,
     staging: &Arc<Staging>,
     log: &Logbook,
-) -> Attempt {
+) -> Box<Attempt> {
     let run = effects.lease().run;
     let resolved = valid.fresh().authorized().resolved();
+    let entry = resolved.tool();
     let secret = parts.store.secret();
-    Attempt {
+    Box::new(Attempt {
         prepared,
         grants: Arc::clone(&entry.grants),
         context: Context {
             run: run.to_string(),
             attempt: effects.attempt(),
-            key: derived(&secret, &[b"call", &run.bytes()]),
+            key: past::call_key(parts, run),
             caller: resolved.asker().caller().0.clone(),
             user: resolved.asker().user().map(ToString::to_string),
             trace: resolved.trace().0.clone(),
@@ -210,18 +263,18 @@ fn prepare(
         sitting: entry
             .grants
             .keyed()
-            .then(|| attempt::Sitting { seed: derived_bytes(&secret, &[b"seed", &run.bytes()]), start }),
+            .then(|| attempt::Sitting { seed: of_step(&secret, b"seed", run, LONE_STEP), start }),
         group: Group::of(&entry.name.plugin, &resolved.asker().caller().0),
         log: log.clone(),
         limits: resolved.setting().config.limits.clone(),
         time,
         cancel: resolved.cancel().cloned(),
         progress: resolved.progress().map(|progress| progress.masked(&resolved.setting().mask)),
-    }
+    })
 }
 
 /// Looks at what a guest gave beside its output.
-fn beside(ended: Ended, brought: u64, limits: &Limits) -> Ended {
+fn beside(ended: Ended, brought: &[Attachment], limits: &Limits) -> Ended {
     let Ended::Replied(Output { attachments, .. }) = &ended else { return ended };
     if attachments.len() > attachment::MOST {
         let count = attachments.len();
@@ -234,10 +287,29 @@ fn beside(ended: Ended, brought: u64, limits: &Limits) -> Ended {
         let named = wrong.media_type.escape_debug();
         return Ended::BadOutput(format!("an attachment is of no media type such as image/png: {named}"));
     }
+    let brought = attachment::size(brought);
     if attachment::size(attachments).saturating_add(brought) > limits.attachments {
         return Ended::Limit(Limit::Attachments(limits.attachments));
     }
     ended
+}
+
+/// A result that did not come from an attempt, where the tool may give such a one.
+///
+/// # Errors
+/// Why it may not; the text is for the log.
+pub(super) async fn fits(
+    entry: &Arc<Entry>,
+    output: Output,
+    brought: &[Attachment],
+    limits: &Limits,
+) -> Result<Output, String> {
+    let ended = checked(entry, beside(Ended::Replied(output), brought, limits)).await;
+    if let Ended::Replied(output) = ended {
+        return Ok(output);
+    }
+    let failure = classify::failure(ended);
+    Err(failure.log.unwrap_or(failure.message))
 }
 
 /// Output beyond this is read away from the threads that serve, and so is what its schema makes long to check.

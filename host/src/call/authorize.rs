@@ -10,7 +10,8 @@ use crate::plugin::Entry;
 /// A call that the caller may make.
 #[derive(Debug)]
 pub struct Authorized {
-    resolved: Resolved,
+    /// In one place from here on: stages hand it over as it is.
+    resolved: Box<Resolved>,
 }
 
 impl Authorized {
@@ -28,7 +29,7 @@ pub(super) fn authorize(resolved: Resolved) -> Result<Authorized, Turn> {
         let text = format!("a person must say yes to {}, and nobody can be asked here", entry.name);
         return Err(Turn::Refuse(Failure::new(Kind::Denied, code::NEEDS_PERSON, text)));
     }
-    Ok(Authorized { resolved })
+    Ok(Authorized { resolved: Box::new(resolved) })
 }
 
 /// Checks permissions alone: who may call may look ahead, and need not be confirmed for that.

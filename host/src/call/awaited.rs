@@ -20,16 +20,19 @@ pub async fn awaited(
     run: &str,
     wait: Duration,
 ) -> Reply {
-    let call = Call::of(parts, parts.new_trace());
-    match result(parts, (caller, user), run, wait).await {
+    let mut call = Call::of(parts, parts.new_trace());
+    match result(parts, &mut call, (caller, user), run, wait).await {
         Ok(replay) | Err(Turn::Replay(replay)) => shape::replay(parts, &call, &replay),
         Err(Turn::Refuse(failure)) => shape::refusal(parts, &call, &failure),
-        Err(Turn::Again) => shape::refusal(parts, &call, &Failure::internal("a run to be asked for again")),
+        Err(Turn::Again | Turn::Rests(_)) => {
+            shape::refusal(parts, &call, &Failure::internal("a run to be asked for again"))
+        }
     }
 }
 
 async fn result(
     parts: &Arc<Parts>,
+    call: &mut Call,
     (caller, user): (&CallerName, Option<&UserName>),
     run: &str,
     wait: Duration,
@@ -49,6 +52,7 @@ async fn result(
             return Err(Turn::Refuse(unknown(run)));
         }
         if let Some(record) = record {
+            call.belongs_to(&record.trace);
             if !record.summary.state.under_way() {
                 let replay = super::recall::Replay::of(&record).ok_or_else(|| Turn::Refuse(gone(id)))?;
                 return Ok(Box::new(replay));
@@ -83,6 +87,12 @@ pub async fn waiting(parts: &Parts, call: &Call) -> Reply {
     // Before there is a run, the stages bound their waiting themselves.
     let run = call.run().await;
     shape::refusal(parts, call, &running(run))
+}
+
+/// The same for a call that is left to the background.
+pub(super) fn queued(run: RunId) -> Failure {
+    let text = format!("the call is made in the background, as run {run}");
+    Failure::new(Kind::Waiting, code::STILL_RUNNING, text).with_detail("run", run.to_string())
 }
 
 /// The failure that is none: the call goes on without its caller.

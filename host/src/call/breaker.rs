@@ -1,21 +1,21 @@
 //! Asks whether the backends that a tool may go to are asked at all; one attempt at a time tries one that failed.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::admit::Admitted;
 use super::recall::unavailable;
-use super::resolve::Resolved;
-use super::{Parts, Turn};
-use crate::model::breaker::{Answer, Policy, Told};
+use super::{Parts, Setting, Turn, decide, fallback};
+use crate::model::breaker::{Policy, Told};
 use crate::model::classify::Ended;
 use crate::model::clock::Timestamp;
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::health::{self, Budget, Met, Report, Reports};
 use crate::model::id::ToolName;
-use crate::sandbox::grants::Grants;
-use crate::store::{Ask, Asked, StoreFailure};
+use crate::model::reply::Output;
+use crate::plugin::Entry;
+pub(super) use crate::sandbox::gate::Closed;
+use crate::sandbox::gate::{Gate, Shut};
 
 /// A call that has a place, and whose backends may be asked.
 #[derive(Debug)]
@@ -30,22 +30,9 @@ pub struct Passed {
 pub(super) struct Permit {
     parts: Arc<Parts>,
     tool: ToolName,
-    grants: Arc<Grants>,
     policy: Policy,
     by: u64,
-    /// Origins at which it is the one that tries.
-    tries: Vec<String>,
-    /// Origins where something went wrong of late, so that what goes well is told too.
-    unclear: Vec<String>,
-}
-
-/// Why an attempt may not begin.
-#[derive(Debug)]
-pub(super) enum Closed {
-    /// A backend is left alone: for so long, or until an operator says otherwise.
-    Open { origin: String, wait: Option<Duration> },
-    /// The store cannot be read or written.
-    Store(StoreFailure),
+    gate: Arc<Gate>,
 }
 
 impl Passed {
@@ -60,114 +47,98 @@ impl Passed {
     }
 }
 
-/// Lets a call through whose backends are not left alone. A refusal leaves nothing behind.
+/// Lets a call through that has a backend left to go to. A refusal leaves nothing behind.
 pub(super) async fn pass(parts: &Arc<Parts>, admitted: Admitted) -> Result<Passed, Turn> {
     let resolved = admitted.valid().fresh().authorized().resolved();
-    match permit(parts, resolved).await {
+    match permit(parts, resolved.setting(), resolved.tool()).await {
         Ok(permit) => Ok(Passed { admitted, permit }),
         Err(Closed::Store(failure)) => Err(unavailable(&failure)),
-        Err(Closed::Open { origin, wait }) => {
-            let name = &resolved.tool().name;
-            let text = match wait {
-                Some(_) => format!(
-                    "a backend that {name} needs keeps failing, so it is left alone for now; nothing was run"
-                ),
-                None => format!("an operator lets no call of {name} through for now; nothing was run"),
-            };
-            let mut failure =
-                Failure::new(Kind::Transient, code::CIRCUIT_OPEN, text).after(wait.unwrap_or_default());
-            failure.log = Some(format!("the breaker of {name} is open: {}", shown(&origin)));
-            Err(Turn::Refuse(failure))
+        Err(Closed::Shut(shut)) => {
+            let failure = left_alone(&resolved.tool().name, &shut);
+            Err(Turn::Refuse(fallback::offer(resolved, failure)))
         }
     }
 }
 
-/// An origin as people read it.
-pub(super) fn shown(origin: &str) -> &str {
-    if origin.is_empty() { "whatever it does without requests" } else { origin }
+/// The refusal of what is asked beside a call.
+pub(super) fn refusal(tool: &ToolName, closed: &Closed) -> Failure {
+    match closed {
+        Closed::Shut(shut) => left_alone(tool, shut),
+        Closed::Store(failure) => decide::refusal(failure),
+    }
 }
 
-/// Asks for the right of one attempt. Where nothing went wrong of late, that is one read.
-pub(super) async fn permit(parts: &Arc<Parts>, resolved: &Resolved) -> Result<Permit, Closed> {
-    let (entry, config) = (resolved.tool(), &resolved.setting().config);
-    let known = parts.store.health(&entry.name).map_err(Closed::Store)?;
-    let (by, now, open) = (parts.number(), parts.clock.now(), config.breaker.open);
-    // An attempt waits for its last requests, which take no longer than it may itself.
-    let until = now.plus(entry.attempt.time * 2 + config.limits.connect);
-    let mut permit = Permit {
-        parts: Arc::clone(parts),
-        tool: entry.name.clone(),
-        grants: Arc::clone(&entry.grants),
-        policy: config.breaker,
-        by,
-        tries: Vec::new(),
-        unclear: known.iter().map(|(origin, _)| origin.clone()).collect(),
+/// The refusal of a call whose backends are all left alone.
+fn left_alone(tool: &ToolName, shut: &Shut) -> Failure {
+    let text = match shut.wait {
+        Some(_) => {
+            format!("a backend that {tool} needs keeps failing, so it is left alone for now; nothing was run")
+        }
+        None => format!("an operator lets no call of {tool} through for now; nothing was run"),
     };
-    let mut claims = false;
-    for (origin, health) in known.into_iter().filter(|(origin, _)| entry.grants.origins.contains(origin)) {
-        let mut breaker = health.breaker.clone();
-        match breaker.ask(by, until, now) {
-            Answer::Pass => {}
-            Answer::Refuse(over) if breaker == health.breaker => {
-                return Err(left_alone(origin, over, now, open));
-            }
-            Answer::Probe | Answer::Refuse(_) => claims = true,
-        }
-    }
-    if claims {
-        let origins = entry.grants.origins.clone();
-        // Whoever is withdrawn while it asks may have been given the place all the same, and gives it back.
-        permit.tries.clone_from(&origins);
-        let ask = Ask { tool: entry.name.clone(), origins, by, until, at: now };
-        match parts.store.ask(ask).await.map_err(Closed::Store)? {
-            Asked::Passes { tries } => permit.tries = tries,
-            Asked::Refused { origin, until } => {
-                permit.tries.clear();
-                return Err(left_alone(origin, until, now, open));
-            }
-        }
+    let failure = Failure::new(Kind::Transient, code::CIRCUIT_OPEN, text);
+    let mut failure = failure.after(shut.wait.unwrap_or_default());
+    failure.log = Some(format!("the breaker of {tool} is open: {}", shut.origin));
+    failure
+}
+
+/// Asks for the right of one attempt. Where nothing went wrong of late, that is one read; none for a tool that goes nowhere.
+pub(super) async fn permit(parts: &Arc<Parts>, setting: &Setting, entry: &Entry) -> Result<Permit, Closed> {
+    let (by, policy, limits) = (parts.number(), setting.config.breaker, &setting.config.limits);
+    // An attempt waits for its last requests, which take no longer than it may itself.
+    let keep = entry.attempt.time * 2 + limits.connect;
+    let (store, clock, tool) = (Arc::clone(&parts.store), Arc::clone(&parts.clock), entry.name.clone());
+    let gate = Arc::new(Gate::new(store, clock, tool.clone(), by, keep, policy.open));
+    let permit = Permit { parts: Arc::clone(parts), tool, policy, by, gate };
+    let owing = parts.tallies.owes(&permit.tool);
+    permit.gate.ahead(&entry.grants, owing).await?;
+    if owing && !permit.gate.unclear().iter().any(String::is_empty) {
+        parts.tallies.owe(&permit.tool, false);
     }
     Ok(permit)
 }
 
-fn left_alone(origin: String, until: Option<Timestamp>, now: Timestamp, open: Duration) -> Closed {
-    // Whoever tries it may be done long before its place is lost.
-    Closed::Open { origin, wait: until.map(|until| until.since(now).min(open)) }
-}
-
 impl Permit {
+    /// What its requests pass on their way out.
+    pub(super) fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
     /// What an attempt that ended so tells of the origins that it met, as far as that need be told.
     pub(super) fn reports(&self, ended: &Ended, met: &[Met], at: Timestamp) -> Vec<Report> {
-        // A tool that sends nothing has no backend that could be left alone; its retries are counted all the same.
-        let alone = Met { origin: String::new(), failed: false, slowed: false };
-        let met = if met.is_empty() { std::slice::from_ref(&alone) } else { met };
-        let replied = health::told(ended, false) == Told::Well;
+        let (tries, unclear) = (self.gate.tries(), self.gate.unclear());
+        let replied = matches!(ended, Ended::Replied(_));
         let budget = if replied { Budget::Gains } else { Budget::Stays };
-        let mut list: Vec<Report> = met
-            .iter()
-            .map(|met| {
-                let watched = self.grants.origins.contains(&met.origin);
-                let told = if watched { health::told(ended, met.failed) } else { Told::Nothing };
-                Report { origin: met.origin.clone(), told, before: Vec::new(), budget }
-            })
-            .collect();
+        let report = |origin: &str, told, budget| Report {
+            origin: origin.to_owned(),
+            told,
+            before: Vec::new(),
+            budget,
+        };
+        let mut list: Vec<Report> =
+            met.iter().map(|here| report(&here.origin, health::told(ended, here, met), budget)).collect();
         let mut add = |origin: &String, budget| {
             if list.iter().all(|report| report.origin != *origin) {
-                list.push(Report { origin: origin.clone(), told: Told::Nothing, before: Vec::new(), budget });
+                list.push(report(origin, Told::Nothing, budget));
             }
         };
         // The place is given back where it was of no use; what retries without a request cost comes back likewise.
-        self.tries.iter().for_each(|origin| add(origin, Budget::Stays));
-        self.unclear.iter().filter(|origin| origin.is_empty()).for_each(|origin| add(origin, budget));
-        list.retain_mut(|report| self.is_worth_telling(report, at));
+        tries.iter().for_each(|origin| add(origin, Budget::Stays));
+        unclear.iter().filter(|origin| origin.is_empty()).for_each(|origin| add(origin, budget));
+        list.retain_mut(|report| self.is_worth_telling(report, &tries, &unclear, at));
         list
     }
 
     /// Whether a report changes anything; what went well and changes nothing is counted in memory.
-    fn is_worth_telling(&self, report: &mut Report, at: Timestamp) -> bool {
+    fn is_worth_telling(
+        &self,
+        report: &mut Report,
+        tries: &[String],
+        unclear: &[String],
+        at: Timestamp,
+    ) -> bool {
         let (tallies, window) = (&self.parts.tallies, self.policy.window);
-        let known = self.unclear.contains(&report.origin);
-        let tries = self.tries.contains(&report.origin);
+        let (tries, known) = (tries.contains(&report.origin), unclear.contains(&report.origin));
         match report.told {
             Told::Well if !known && !tries => {
                 tallies.add(&self.tool, &report.origin, window, at);
@@ -189,6 +160,9 @@ impl Permit {
         let payers =
             met.iter().filter(|met| !blamed || met.failed || met.slowed).map(|met| met.origin.as_str());
         let payers: Vec<&str> = payers.collect();
+        if payers.is_empty() {
+            self.parts.tallies.owe(&self.tool, true);
+        }
         for origin in if payers.is_empty() { vec![""] } else { payers } {
             match list.iter_mut().find(|report| report.origin == origin) {
                 Some(report) => report.budget = Budget::Pays,
@@ -209,9 +183,38 @@ impl Permit {
         (!list.is_empty()).then_some(Reports { tool, by, policy, list, at })
     }
 
+    /// Tells how something ended that was asked beside a call.
+    pub(super) async fn tell<T>(&self, said: &Result<T, Ended>, met: &[Met]) {
+        let (replied, at) = (Ended::Replied(Output::default()), self.parts.clock.now());
+        self.hear(self.reports(said.as_ref().err().unwrap_or(&replied), met, at), at).await;
+    }
+
+    /// Tells where a look at what a call touched failed, which was asked right after it: what went well says no more than
+    /// the call's own end.
+    pub(super) async fn tell_ill<T>(&self, said: &Result<T, Ended>, met: &[Met]) {
+        let Err(ended) = said else { return };
+        let at = self.parts.clock.now();
+        let mut list = self.reports(ended, met, at);
+        list.retain(|report| report.told == Told::Ill);
+        self.hear(list, at).await;
+    }
+
+    async fn hear(&self, list: Vec<Report>, at: Timestamp) {
+        let Some(reports) = self.bundle(list, at) else { return };
+        match self.parts.store.hear(reports).await {
+            Ok(_) => self.told(),
+            Err(failure) => {
+                tracing::warn!(
+                    "it is not taken note of how backends answered: {failure}; {}",
+                    failure.hint()
+                );
+            }
+        }
+    }
+
     /// Takes note that what there was to tell is told.
-    pub(super) fn told(&mut self) {
-        self.tries.clear();
+    pub(super) fn told(&self) {
+        self.gate.told();
     }
 }
 
@@ -223,7 +226,7 @@ impl Drop for Permit {
             before: Vec::new(),
             budget: Budget::Stays,
         };
-        let given_back = self.tries.iter().map(nothing).collect();
+        let given_back = self.gate.tries().iter().map(nothing).collect();
         if let Some(reports) = self.bundle(given_back, self.parts.clock.now()) {
             // Submitted now; nobody need wait for it.
             drop(self.parts.store.hear(reports));

@@ -11,17 +11,17 @@ use crate::model::id::Digest;
 use crate::model::run::Does;
 use crate::model::state::{Event, RunState};
 use crate::plugin::Entry;
-use crate::store::{NewAttempt, Take};
+use crate::store::{Charge, NewAttempt, Take, Taken};
 
 /// A call whose attempt is written down, or, where it only reads, need not be.
 #[derive(Debug)]
 pub struct Started {
-    held: Held,
+    held: Box<Held>,
 }
 
 impl Started {
     /// Takes it apart for the stage that follows.
-    pub(super) fn into_held(self) -> Held {
+    pub(super) fn into_held(self) -> Box<Held> {
         self.held
     }
 }
@@ -50,10 +50,21 @@ pub(super) async fn again(parts: &Arc<Parts>, rested: Rested) -> Result<Started,
         Hold::Leased(lease) => {
             let (event, owner) = (Event::Retried, parts.store.process());
             let state = RunState::Running;
-            let take = Take { lease: *lease, event, state, by: None, owner, at, attempt: Some(next) };
+            let take = Take {
+                lease: *lease,
+                event,
+                state,
+                by: None,
+                owner,
+                at,
+                background: None,
+                attempt: Some(next),
+                charge: Charge::default(),
+            };
             match parts.store.take(take).await {
-                Ok(Some(taken)) => *lease = taken,
-                Ok(None) => return Err(settle::lost(parts, lease.run)),
+                Ok(Taken::Held(taken)) => *lease = taken,
+                // Nothing is asked of budgets that could be too much.
+                Ok(Taken::Lost | Taken::Short(_)) => return Err(settle::lost(parts, lease.run)),
                 Err(failure) => return Err(settle::unwritten(&ran, &failure)),
             }
         }
@@ -63,8 +74,9 @@ pub(super) async fn again(parts: &Arc<Parts>, rested: Rested) -> Result<Started,
             }
         }
     }
-    let Ran { valid, hold, usage, effects, saved, sitting, driven, permit, .. } = ran;
-    let earlier = Earlier { effects, saved, cost: usage.cost };
+    let Ran { valid, hold, usage, effects, saved, sitting, driven, permit, spent, .. } = *ran;
+    let earlier = Earlier { effects, saved, cost: usage.cost, spent };
     let attempt = next.attempt;
-    Ok(Started { held: Held { valid, place, prepared, hold, attempt, earlier, sitting, driven, permit } })
+    let held = Held { valid, place, prepared, hold, attempt, earlier, sitting, driven, permit };
+    Ok(Started { held: Box::new(held) })
 }

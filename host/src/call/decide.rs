@@ -8,9 +8,10 @@ use super::{Parts, Request, execute, recover, settle};
 use crate::model::code;
 use crate::model::effect::{Effect, EffectState, Left};
 use crate::model::failure::{Failure, Kind};
+use crate::model::late::turned_out_otherwise;
 use crate::model::reply::{Output, Reply, Stored};
 use crate::model::run::Record;
-use crate::model::state::{Event, Reason, RunState};
+use crate::model::state::{Event, NotAllowed, Reason, RunState};
 use crate::store::{Decided, Kept};
 
 /// What a person found.
@@ -18,7 +19,7 @@ use crate::store::{Decided, Kept};
 pub enum Decision {
     /// It happened, with this result: JSON text of an object.
     Happened {
-        /// The result; an empty object where absent.
+        /// The result; an empty object where absent. It is one that the tool could have given, as far as the tool is there.
         data: Option<String>,
     },
     /// It did not happen.
@@ -27,7 +28,8 @@ pub enum Decision {
     Again,
 }
 
-/// Writes the decision down, and carries it out where it asks for another attempt.
+/// Writes the decision down, and carries it out where it asks for another attempt. Of what is decided already the first answer
+/// is given again, marked as such.
 ///
 /// # Errors
 /// Where the run does not wait for a decision, or not for this one.
@@ -38,31 +40,19 @@ pub async fn decide(
     person: &str,
 ) -> Result<Reply, Failure> {
     let record = &closed(parts, record).await?;
-    let run = record.summary.run;
     let (event, open_effects) = match &decision {
         Decision::Happened { .. } => (Event::DecidedHappened, EffectState::Done),
         Decision::DidNot => (Event::DecidedDidNot, EffectState::NotDone),
         Decision::Again => (Event::DecidedAgain, EffectState::SetAside),
     };
-    let state = allowed(record, event, open_effects)?;
+    let state = match allowed(record, event, open_effects) {
+        Ok(state) => state,
+        Err(refusal) => return first(parts, record).unwrap_or(Err(refusal)),
+    };
     if decision == Decision::Again {
         super::possible(parts, &again(parts, record)?)?;
     }
-    let (Shaped { stored, kept }, word) = match &decision {
-        // What is left of a rollback stays, and so does what was told of the call.
-        Decision::Happened { data: None }
-            if record.summary.state == RunState::Suspended(Reason::NotUndone) =>
-        {
-            told(parts, record)?
-        }
-        Decision::Happened { data } => (happened(parts, record, data.as_deref())?, "ok".to_owned()),
-        Decision::DidNot => {
-            let failure = undone(record);
-            (alone(Stored::error(&failure)), failure.code.into_owned())
-        }
-        // What was told stays told until the next attempt has ended.
-        Decision::Again => told(parts, record)?,
-    };
+    let (Shaped { stored, kept }, word) = answer(parts, record, &decision)?;
     let decided = Decided {
         lease: record.lease,
         event,
@@ -73,7 +63,7 @@ pub async fn decide(
         word,
         rearms: matches!(decision, Decision::DidNot | Decision::Again) && record.key.is_some(),
         life: settle::key_life(&parts.setting().config.limits, record.repeat),
-        by: person.to_owned(),
+        by: Some(person.to_owned()),
         at: parts.clock.now(),
     };
     match parts.store.decide(decided).await {
@@ -82,10 +72,36 @@ pub async fn decide(
             Ok(execute(parts, &request, &Call::begin(parts, &request)).await)
         }
         Ok(true) => reply(parts, record),
-        Ok(false) => {
-            Err(already(&format!("the run {run} was decided by somebody else in the meantime"), record))
-        }
+        Ok(false) => meanwhile(parts, record),
         Err(failure) => Err(refusal(&failure)),
+    }
+}
+
+/// The answer of a run that somebody else has decided since it was looked at.
+fn meanwhile(parts: &Parts, record: &Record) -> Result<Reply, Failure> {
+    let run = record.summary.run;
+    let fresh = parts.store.run(run).map_err(|failure| refusal(&failure))?;
+    fresh.and_then(|fresh| first(parts, &fresh)).unwrap_or_else(|| {
+        Err(already(&format!("the run {run} was decided by somebody else in the meantime"), record))
+    })
+}
+
+/// What the run answers from then on, and its word.
+fn answer(parts: &Parts, record: &Record, decision: &Decision) -> Result<(Shaped, String), Failure> {
+    match decision {
+        // What is left of a rollback stays, and so does what was told of the call.
+        Decision::Happened { data: None }
+            if record.summary.state == RunState::Suspended(Reason::NotUndone) =>
+        {
+            told(parts, record)
+        }
+        Decision::Happened { data } => Ok((happened(parts, record, data.as_deref())?, "ok".to_owned())),
+        Decision::DidNot => {
+            let failure = undone(record);
+            Ok((alone(Stored::error(&failure)), failure.code.into_owned()))
+        }
+        // What was told stays told until the next attempt has ended.
+        Decision::Again => told(parts, record),
     }
 }
 
@@ -100,9 +116,31 @@ pub(super) async fn closed(parts: &Arc<Parts>, record: &Record) -> Result<Record
     Ok(record.clone())
 }
 
+/// The answer of a run that a person has decided, and that has ended by that; none where it has not.
+fn first(parts: &Parts, record: &Record) -> Option<Result<Reply, Failure>> {
+    let words = [Event::DecidedHappened, Event::DecidedDidNot, Event::DecidedAgain].map(Event::word);
+    let decided = record.events.iter().any(|one| one.by.is_some() && words.contains(&one.event.as_str()));
+    let over = matches!(record.summary.state, RunState::Completed | RunState::Failed | RunState::TimedOut);
+    (decided && over).then(|| {
+        reply(parts, record).map(|mut reply| {
+            reply.meta.replayed = true;
+            reply
+        })
+    })
+}
+
 fn allowed(record: &Record, event: Event, open_effects: EffectState) -> Result<RunState, Failure> {
-    let state =
-        record.summary.state.apply(event).map_err(|not_allowed| already(&not_allowed.to_string(), record))?;
+    let state = record.summary.state;
+    if matches!(state, RunState::Failed | RunState::TimedOut) && !turned_out_otherwise(record) {
+        return Err(already(&NotAllowed { state, event }.to_string(), record));
+    }
+    let state = state.apply(event).map_err(|not_allowed| already(&not_allowed.to_string(), record))?;
+    if event == Event::DecidedAgain && record.input.is_none() {
+        return Err(already(
+            "its input is no longer kept, so it cannot be tried again; say `happened`",
+            record,
+        ));
+    }
     let after: Vec<Effect> = record
         .effects
         .iter()
@@ -131,10 +169,17 @@ fn happened(parts: &Parts, record: &Record, data: Option<&str>) -> Result<Shaped
     }
     let setting = parts.setting();
     let entry = setting.registry.get(&record.summary.tool);
-    if let (Some(_), Some(schema)) = (data, entry.and_then(|entry| entry.output.as_ref())) {
+    if let Some(schema) = entry.and_then(|entry| entry.output.as_ref()) {
         schema.check_output(&value).map_err(|faults| {
-            wrong(format!("--data is not what {} gives; {}", record.summary.tool, faults.join("; ")))
-                .with_detail("faults", faults)
+            let tool = &record.summary.tool;
+            let why = match data {
+                Some(_) => format!("--data is not what {tool} gives"),
+                None => format!(
+                    "without --data the answer is {{}}, which is not what {tool} gives; say what it gave, as in --data '{}'",
+                    schema.sample()
+                ),
+            };
+            wrong(format!("{why}; {}", faults.join("; "))).with_detail("faults", faults)
         })?;
     }
     let output = Output { data: text.to_owned(), ..Output::default() };
@@ -167,16 +212,7 @@ fn undone(record: &Record) -> Failure {
 }
 
 fn again(parts: &Parts, record: &Record) -> Result<Request, Failure> {
-    // A run that waits for a person keeps its input.
-    let input = record.input.clone().unwrap_or_default();
-    let attachments = parts.store.brought(record.summary.run).map_err(|failure| refusal(&failure))?;
-    Ok(Request {
-        attachments,
-        key: record.key.clone(),
-        user: record.summary.user.clone(),
-        trace: Some(record.trace.clone()),
-        ..Request::new(record.summary.tool.to_string(), input, record.summary.caller.clone())
-    })
+    Request::of(parts, record).map_err(|failure| refusal(&failure))
 }
 
 fn reply(parts: &Parts, record: &Record) -> Result<Reply, Failure> {

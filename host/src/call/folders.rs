@@ -1,10 +1,12 @@
 //! Lent folders after an attempt that came to nothing: what it changed there is put back.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::Parts;
 use crate::config::{DirectoryAccess, PluginGrants};
 use crate::model::change::Recorded;
+use crate::model::classify::NotPutBack;
 use crate::model::effect::{Effect, EffectState, Left};
 use crate::model::id::RunId;
 use crate::sandbox::capability::files::change::Undone;
@@ -22,31 +24,32 @@ pub(super) async fn put_back(
     granted: Option<&PluginGrants>,
     effects: &mut [Effect],
     log: &Logbook,
-) -> Result<Vec<Outcome>, StoreFailure> {
+) -> Result<Restored, StoreFailure> {
     let may_stand = |effect: &Effect| matches!(effect.state, EffectState::Open | EffectState::Done);
     if !effects.iter().any(may_stand) {
-        return Ok(Vec::new());
+        return Ok(Restored::default());
     }
     let mut changes = parts.store.changes(run)?;
     let others: Vec<Effect> = effects.iter().filter(|effect| !is_change(&changes, effect)).cloned().collect();
     if !Left::by(&others).nothing() {
-        return Ok(Vec::new());
+        return Ok(Restored::default());
     }
     changes.retain(|recorded| effects.iter().any(|effect| may_stand(effect) && is_of(recorded, effect)));
     let restored = restore(parts, run, granted, effects, changes).await?;
-    for (effect, undone) in restored.left() {
-        log.host(&format!(
-            "could not put back {} {}: {}",
-            effect.method,
-            effect.target.escape_debug(),
-            why(undone)
-        ));
+    for (effect, _, why) in restored.left() {
+        log.host(&format!("could not put back {} {}: {}", effect.method, effect.target.escape_debug(), why));
     }
-    Ok(restored.outcomes())
+    Ok(restored)
+}
+
+/// The attempts of which something that they changed was put back: what they saved tells of work that is not there.
+pub(super) fn unsaved(effects: &[Effect]) -> Vec<u32> {
+    let put_back = effects.iter().filter(|effect| effect.state == EffectState::PutBack);
+    put_back.map(|effect| effect.attempt).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// What became of changes that were to be put back: each with its effect, as that stands since.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Restored(Vec<(Effect, Outcome, Undone)>);
 
 impl Restored {
@@ -55,12 +58,19 @@ impl Restored {
         self.0.iter().map(|(_, outcome, _)| outcome.clone()).collect()
     }
 
-    /// Those that are left, and why.
-    pub(super) fn left(&self) -> impl Iterator<Item = (&Effect, &Undone)> {
-        self.0
-            .iter()
-            .filter(|(_, _, undone)| *undone != Undone::PutBack)
-            .map(|(effect, _, undone)| (effect, undone))
+    /// Those that are left, and why: as it is, and in words.
+    pub(super) fn left(&self) -> impl Iterator<Item = (&Effect, &Undone, &str)> {
+        self.0.iter().filter_map(|(effect, _, undone)| Some((effect, undone, why(undone)?)))
+    }
+
+    /// The same, by the effects' own numbers and in words.
+    pub(super) fn not_put_back(&self) -> Vec<NotPutBack> {
+        let told = |(effect, _, why): (&Effect, &Undone, &str)| NotPutBack {
+            attempt: effect.attempt,
+            ordinal: effect.ordinal,
+            why: why.to_owned(),
+        };
+        self.left().map(told).collect()
     }
 
     /// How many changes there were.
@@ -69,12 +79,12 @@ impl Restored {
     }
 }
 
-/// Why a change is left, in words.
-pub(super) fn why(undone: &Undone) -> &str {
+/// Why a change is left, in words; none where it was put back.
+fn why(undone: &Undone) -> Option<&str> {
     match undone {
-        Undone::PutBack => "it is as it was before",
-        Undone::Changed => "it was changed by somebody else since",
-        Undone::Left(why) => why,
+        Undone::PutBack => None,
+        Undone::Changed => Some("it was changed by somebody else since"),
+        Undone::Left(why) => Some(why),
     }
 }
 

@@ -32,27 +32,20 @@ pub struct Asked {
     caller: CallerName,
     user: Option<UserName>,
     told: Told,
-    /// None where nobody reads the lines.
-    input: Option<String>,
+    input: String,
 }
 
 impl Asked {
-    /// What a request asks.
-    pub fn of(request: &Request, setting: &Setting) -> Self {
-        let entry = request.tool.parse().ok().and_then(|name| setting.registry.get(&name)).cloned();
-        Self {
+    /// What a request asks; none where nobody reads the lines.
+    pub fn of(request: &Request, setting: &Setting) -> Option<Self> {
+        told().then(|| Self {
             tool: request.tool.chars().filter(|letter| !letter.is_control()).take(200).collect(),
-            entry,
+            entry: setting.registry.named(&request.tool).cloned(),
             caller: request.caller.clone(),
             user: request.user.clone(),
             told: request.told.bounded(&setting.mask),
-            input: told().then(|| request.input.clone()),
-        }
-    }
-
-    /// Whether calling the tool again and again is how it is used.
-    pub fn polls(&self) -> bool {
-        self.entry.as_ref().is_some_and(|entry| entry.tool.poll)
+            input: request.input.clone(),
+        })
     }
 }
 
@@ -103,9 +96,6 @@ struct Line<'a> {
 
 /// Tells of a call that was answered.
 pub(super) fn call(parts: &Parts, setting: &Setting, asked: &Asked, reply: &Reply) {
-    if !told() {
-        return;
-    }
     let error: Value = reply
         .body
         .as_ref()
@@ -117,7 +107,7 @@ pub(super) fn call(parts: &Parts, setting: &Setting, asked: &Asked, reply: &Repl
     let mut reason = asked.told.reason.clone().unwrap_or_default();
     let unshown = asked.entry.as_ref().map(|entry| &entry.tool.unshown);
     // What is private in it is known of tools that are there, and of no other.
-    let input = asked.input.as_deref().filter(|_| unshown.is_some());
+    let input = Some(asked.input.as_str()).filter(|_| unshown.is_some());
     let words = &mut [&mut message, &mut reason];
     let secret = parts.store.secret();
     let nothing = Unshown::default();

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use super::admit::{self, Place};
+use super::breaker::{self, Permit};
 use super::{Cancel, Parts, Progress, Setting};
 use crate::model::attachment::Attachment;
+use crate::model::budget::Bound;
 use crate::model::classify;
 use crate::model::failure::Failure;
 use crate::model::id::{CallerName, RunId, TraceId, UserName};
+use crate::model::limits::AttemptTime;
 use crate::model::reply::Usage;
 use crate::model::run::Lease;
 use crate::plugin::Entry;
@@ -16,6 +19,7 @@ use crate::sandbox::attempt::{Attempt, Context, Sitting};
 use crate::sandbox::capability::effects::Effects;
 use crate::sandbox::capability::secrets::derived;
 use crate::sandbox::capability::staging::{Bounds, Staging};
+use crate::sandbox::gate::Gate;
 use crate::sandbox::grants::Grants;
 use crate::sandbox::logbook::Logbook;
 use crate::sandbox::question::Question;
@@ -35,7 +39,33 @@ pub(super) struct Look<'a> {
     pub(super) attachments: Vec<Attachment>,
     pub(super) cancel: Option<Cancel>,
     pub(super) progress: Option<Progress>,
+    /// How long it may take.
+    pub(super) time: AttemptTime,
     pub(super) log: &'a Logbook,
+}
+
+/// What a plugin is asked with: a place for its instance, and the right to go to its backends.
+#[derive(Debug)]
+pub(super) struct Room {
+    pub(super) place: Place,
+    pub(super) permit: Permit,
+}
+
+/// Waits for a place, and asks whether the plugin's backends may be asked.
+///
+/// # Errors
+/// Where there is no place, or every backend is left alone.
+pub(super) async fn room(
+    parts: &Arc<Parts>,
+    setting: &Setting,
+    entry: &Entry,
+    caller: &CallerName,
+) -> Result<Room, Failure> {
+    let place = admit::place(parts, &entry.name.plugin, caller, setting.config.limits.wait).await?;
+    match breaker::permit(parts, setting, entry).await {
+        Ok(permit) => Ok(Room { place, permit }),
+        Err(closed) => Err(breaker::refusal(&entry.name, &closed)),
+    }
 }
 
 /// What the guest may do, and under which key.
@@ -53,24 +83,30 @@ pub(super) struct Means {
 /// # Errors
 /// Where there is no place for it, or the plugin does not answer.
 pub(super) async fn look<Q: Question>(
-    parts: &Parts,
+    parts: &Arc<Parts>,
     look: Look<'_>,
     question: Q,
 ) -> Result<(Q::Answer, Usage), Failure> {
+    let Room { place, permit } = room(parts, look.setting, look.entry, look.caller).await?;
+    let means = reading(parts, &look);
+    let effects = Arc::clone(&means.effects);
+    let Finished { said, usage } = ask(parts, place, permit.gate(), look, means, question).await?;
+    permit.tell(&said, &effects.met()).await;
+    said.map(|answer| (answer, usage)).map_err(classify::failure)
+}
+
+/// What a guest may do that only looks.
+pub(super) fn reading(parts: &Parts, look: &Look<'_>) -> Means {
     let lease = Lease { run: look.run, number: 0 };
     let secret = parts.store.secret();
-    let means = Means {
+    Means {
         grants: Arc::new(look.entry.grants.reading()),
         effects: Effects::new(lease, 1, secret, Vec::new(), look.setting.config.limits.requests),
-        staging: Staging::new(Arc::clone(&parts.store), lease, bounds(&look, 1)),
+        staging: Staging::new(Arc::clone(&parts.store), lease, bounds(look, 1)),
         // Not the call's: what is sent under that is the call.
         key: derived(&secret, &[b"look", &look.run.bytes()]),
         sitting: None,
-    };
-    let plugin = &look.entry.name.plugin;
-    let place = admit::place(parts, plugin, look.caller, look.setting.config.limits.wait).await?;
-    let Finished { said, usage } = ask(parts, place, look, means, question).await?;
-    said.map(|answer| (answer, usage)).map_err(classify::failure)
+    }
 }
 
 /// What bounds what the guest sets aside.
@@ -80,18 +116,20 @@ pub(super) fn bounds(look: &Look<'_>, attempt: u32) -> Bounds {
         plugin: look.entry.name.plugin.clone(),
         room: look.setting.config.limits.key_value,
         spent: 0,
-        cost: look.entry.tool.cost_micros,
+        // What is taken back is not held to the budget of a call, nor to that of a day.
+        cost: look.entry.tool.cost_micros.map(Bound::Declared),
         saves: false,
     }
 }
 
-/// Asks a plugin in this place, and waits for what it set going.
+/// Asks a plugin in this place, where its requests pass this gate, and waits for what it set going.
 ///
 /// # Errors
 /// Where its code cannot be loaded.
 pub(super) async fn ask<Q: Question>(
     parts: &Parts,
     place: Place,
+    gate: &Arc<Gate>,
     look: Look<'_>,
     means: Means,
     question: Q,
@@ -99,6 +137,7 @@ pub(super) async fn ask<Q: Question>(
     let Look { setting, entry, caller, .. } = look;
     let Means { grants, effects, staging, key, sitting } = means;
     let limits = &setting.config.limits;
+    effects.behind(gate);
     let prepared = entry.code.prepared().await.map_err(Failure::internal)?;
     let attempt = Attempt {
         prepared,
@@ -118,7 +157,7 @@ pub(super) async fn ask<Q: Question>(
         egress: setting.egress.clone(),
         files: parts.files.clone(),
         limits: limits.clone(),
-        time: entry.attempt.clone(),
+        time: look.time,
         sitting,
         group: Group::of(&entry.name.plugin, &caller.0),
         log: look.log.clone(),
@@ -126,10 +165,11 @@ pub(super) async fn ask<Q: Question>(
         progress: look.progress.map(|progress| progress.masked(&setting.mask)),
     };
     let began = parts.clock.steady();
-    let finished = parts.engine.attempt(question, attempt).await;
+    let finished = parts.engine.attempt(question, Box::new(attempt)).await;
     drop(place);
     effects.close().await;
     let time = parts.clock.steady().saturating_sub(began);
     let usage = Usage { time, effects: effects.requests(), ..finished.usage };
-    Ok(Finished { said: effects.stopped().map_or(finished.said, Err), usage })
+    let said = effects.stopped().map_or(finished.said, Err).map_err(|ended| gate.seen_in(ended));
+    Ok(Finished { said, usage })
 }

@@ -65,7 +65,7 @@ pub struct Coming {
 impl Loops {
     /// The call as a turn of its conversation; none where it has none, or nobody wants to know.
     pub fn coming(&self, request: &Request, limits: LoopLimits) -> Option<Coming> {
-        let trace = request.trace.clone().filter(|_| request.conversation)?;
+        let trace = request.of_conversation()?.clone();
         if limits.warn.is_none() && limits.refuse.is_none() {
             return None;
         }

@@ -1,7 +1,7 @@
 //! What calls are made with: one set for a host.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::rngs::StdRng;
@@ -10,10 +10,11 @@ use tokio::sync::{Notify, Semaphore, watch};
 
 use super::Setting;
 use super::admit::Places;
+use super::leases::Leases;
 use super::loops::Loops;
 use super::tally::Tallies;
 use crate::model::caller::Asker;
-use crate::model::clock::Clock;
+use crate::model::clock::{Clock, Jumps, Timestamp};
 use crate::model::id::{CallerName, ProcessId, RunId, TraceId, UserName};
 use crate::sandbox::Engine;
 use crate::sandbox::capability::files::Files;
@@ -48,6 +49,14 @@ pub struct Parts {
     pub ended: Notify,
     /// What conversations do again and again.
     pub loops: Loops,
+    /// Told whenever this process leaves a call to the background.
+    pub queued: Notify,
+    /// What is seen of the runs that other processes are at.
+    pub leases: Leases,
+    /// When the wall clock jumped.
+    jumps: Mutex<Jumps>,
+    /// Runs whose results are on their way to whoever asked.
+    delivering: Mutex<HashSet<RunId>>,
     /// How many calls are under way.
     calls: watch::Sender<usize>,
 }
@@ -90,6 +99,10 @@ impl Parts {
             unwaited: Arc::new(Semaphore::new(UNWAITED)),
             ended: Notify::new(),
             loops: Loops::default(),
+            queued: Notify::new(),
+            leases: Leases::default(),
+            jumps: Mutex::default(),
+            delivering: Mutex::default(),
             calls: watch::Sender::new(0),
             engine,
             store,
@@ -137,9 +150,49 @@ impl Parts {
         self.lock().contains_key(&run)
     }
 
-    /// Whether nobody drives a run of this owner: its process is gone, or it is this one and no call of it is at it.
+    /// Whether nobody drives a run of this owner: its process is gone or asleep, or it is this one and no call of it is at
+    /// it.
     pub fn abandoned(&self, run: RunId, owner: ProcessId) -> bool {
-        if owner == self.store.process() { !self.drives(run) } else { self.store.gone(owner) }
+        self.lapsed_or_own(run, owner) || (owner != self.store.process() && self.store.gone(owner))
+    }
+
+    /// The same, where it is not asked whether the process is gone.
+    pub(super) fn lapsed_or_own(&self, run: RunId, owner: ProcessId) -> bool {
+        if owner == self.store.process() { !self.drives(run) } else { self.leases.lapsed(run, owner) }
+    }
+
+    /// Whether this process is at any run.
+    pub fn is_driving(&self) -> bool {
+        !self.lock().is_empty()
+    }
+
+    /// Looks at the clocks, as often as a jump of one is to be told from time that passes.
+    pub fn look_at_clocks(&self) {
+        let (now, steady) = (self.clock.now(), self.clock.steady());
+        self.jumps.lock().unwrap_or_else(PoisonError::into_inner).look(now, steady);
+    }
+
+    /// When the wall clock will show that the time from one moment to another is over.
+    pub fn over(&self, from: Timestamp, until: Timestamp) -> Timestamp {
+        self.look_at_clocks();
+        self.jumps.lock().unwrap_or_else(PoisonError::into_inner).over(from, until)
+    }
+
+    /// Takes note that the result of a run is on its way to whoever asked.
+    pub fn delivering(&self, run: RunId) {
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).insert(run);
+    }
+
+    /// Whether it is, or has arrived so lately that this is not written down yet.
+    pub fn is_delivering(&self, run: RunId) -> bool {
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).contains(&run)
+    }
+
+    /// Writes down that it has arrived.
+    pub async fn delivered(&self, run: RunId) {
+        // Where it is not written down, the result is given once more.
+        let _ = self.store.delivered(run).await;
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
     }
 
     /// Counts a call that is under way, until what this gives is dropped.

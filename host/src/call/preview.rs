@@ -11,6 +11,7 @@ use super::{Parts, Request, Turn, authorize, recall, resolve, validate};
 use crate::model::canonical;
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
+use crate::model::guard::take_out;
 use crate::model::past::Planned;
 use crate::model::reply::{Output, Reply, Usage};
 use crate::sandbox::logbook::Logbook;
@@ -30,7 +31,7 @@ pub async fn preview(parts: &Arc<Parts>, request: &Request, call: &shape::Call) 
         Ok(ahead) => reply(parts, call, &ahead),
         Err(Turn::Refuse(failure)) => shape::refusal(parts, call, &failure),
         // No key was looked at, so there is nothing that could be replayed.
-        Err(Turn::Replay(_) | Turn::Again) => {
+        Err(Turn::Replay(_) | Turn::Again | Turn::Rests(_)) => {
             shape::refusal(parts, call, &Failure::internal("a look ahead met a key"))
         }
     }
@@ -41,9 +42,10 @@ async fn ahead(parts: &Arc<Parts>, request: &Request, call: &shape::Call) -> Res
     authorize::permitted(&resolved)?;
     let setting = resolved.setting();
     let entry = resolved.tool();
-    let value = canonical::read(resolved.input(), &setting.config.limits)
+    let mut value = canonical::read(resolved.input(), &setting.config.limits)
         .map_err(|faults| Turn::Refuse(validate::failure(&entry.name, &faults)))?;
     recall::bearable(&resolved)?;
+    take_out(entry.tool.repeat, &mut value);
     let (input, dropped) = validate::checked(entry, value, resolved.input().len()).await?;
     let log = Logbook::new(setting.config.limits.log);
     let question = Preview { tool: entry.tool.name.clone(), input };
@@ -58,6 +60,7 @@ async fn ahead(parts: &Arc<Parts>, request: &Request, call: &shape::Call) -> Res
         attachments: resolved.attachments().to_vec(),
         cancel: resolved.cancel().cloned(),
         progress: resolved.progress().cloned(),
+        time: entry.attempt.clone(),
         log: &log,
     };
     let said = look(parts, ahead, question).await;

@@ -6,16 +6,17 @@ use serde_json::Value;
 
 use super::authorize::Authorized;
 use super::resolve::Resolved;
-use super::{Parts, Turn, recover, validate};
+use super::{Parts, Turn, guard, probe, recover, validate};
 use crate::model::attachment::{self, is_media_type};
 use crate::model::canonical::{self, Fault};
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
+use crate::model::guard::{Guard, take_out};
 use crate::model::id::{Digest, RunId};
 use crate::model::key::{Answer, Key};
 use crate::model::reply::{Stored, Usage};
 use crate::model::run::Record;
-use crate::model::state::RunState;
+use crate::model::state::{Reason, RunState};
 use crate::store::KeyFound;
 
 /// How often a run of another process is looked at while it is waited for.
@@ -27,7 +28,10 @@ pub struct Fresh {
     authorized: Authorized,
     input: Value,
     action: Digest,
-    again: Option<KeyFound>,
+    key: Option<Key>,
+    guard: Option<Guard>,
+    again: Option<Box<KeyFound>>,
+    driven: bool,
 }
 
 /// What is stored for a call that was made before.
@@ -41,6 +45,10 @@ pub struct Replay {
     pub usage: Usage,
     /// Its result.
     pub stored: Stored,
+    /// Whether that has not reached whoever asked, as far as it is of use.
+    pub undelivered: bool,
+    /// Whether it is given to a call that only repeats the first.
+    pub duplicate: bool,
 }
 
 impl Replay {
@@ -55,6 +63,8 @@ impl Replay {
             attempts: record.summary.attempts,
             usage: record.usage,
             stored: record.stored.clone()?,
+            undelivered: record.undelivered,
+            duplicate: false,
         })
     }
 }
@@ -75,22 +85,70 @@ impl Fresh {
         self.action
     }
 
+    /// The key that it goes by: the caller's, or that of a repeat.
+    pub fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
+    }
+
+    /// The call as its conversation sees it, where it has one and writes.
+    pub fn guard(&self) -> Option<&Guard> {
+        self.guard.as_ref()
+    }
+
     /// The earlier run that goes on with this call, where there is one.
     pub fn again(&self) -> Option<&KeyFound> {
-        self.again.as_ref()
+        self.again.as_deref()
+    }
+
+    /// Whether that run is made in the background, and this is a worker at it.
+    pub fn driven(&self) -> bool {
+        self.driven
     }
 }
 
 /// Decides by the key whether the call is carried out, answered with what is stored, or waits.
 pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized) -> Result<Fresh, Turn> {
     let resolved = authorized.resolved();
-    let input = canonical::read(resolved.input(), &resolved.setting().config.limits)
+    let mut input = canonical::read(resolved.input(), &resolved.setting().config.limits)
         .map_err(|faults| Turn::Refuse(validate::failure(&resolved.tool().name, &faults)))?;
     bearable(resolved)?;
     let action = canonical::action_hash(&resolved.tool().name, &input, resolved.attachments());
-    let Some(key) = resolved.key().cloned() else {
-        return Ok(Fresh { authorized, input, action, again: None });
+    let first = take_out(resolved.tool().tool.repeat, &mut input);
+    let same = || guard::same(resolved, &input);
+    let key = match (resolved.key(), &first) {
+        (Some(key), _) => Some(key.clone()),
+        (None, Some(first)) => Some(guard::repeat(parts, resolved, first, same()).await?),
+        (None, None) => None,
     };
+    let guard = guard::of(resolved, key.is_some(), same);
+    if let Some(guard) = &guard {
+        guard::guard(parts, resolved, guard).await?;
+    }
+    let again = match &key {
+        Some(key) => look(parts, resolved, key, action).await?.map(Box::new),
+        None => None,
+    };
+    Ok(Fresh { authorized, input, action, key, guard, again, driven: false })
+}
+
+/// The call of a run in the background, which goes on with it: whether it was asked for before was looked at then.
+pub(super) fn driven(authorized: Authorized, found: KeyFound) -> Result<Fresh, Turn> {
+    let resolved = authorized.resolved();
+    let mut input = canonical::read(resolved.input(), &resolved.setting().config.limits)
+        .map_err(|faults| Turn::Refuse(validate::failure(&resolved.tool().name, &faults)))?;
+    bearable(resolved)?;
+    take_out(resolved.tool().tool.repeat, &mut input);
+    let (action, key) = (found.known.action, resolved.key().cloned());
+    Ok(Fresh { authorized, input, action, key, guard: None, again: Some(Box::new(found)), driven: true })
+}
+
+/// Looks what became of a key: the run that goes on with this call, or none where it is the first.
+async fn look(
+    parts: &std::sync::Arc<Parts>,
+    resolved: &Resolved,
+    key: &Key,
+    action: Digest,
+) -> Result<Option<KeyFound>, Turn> {
     let scope = key.scope(resolved.asker().caller(), resolved.asker().user());
     let patience = parts.clock.steady() + resolved.setting().config.limits.wait;
     let mut waited = false;
@@ -99,33 +157,43 @@ pub(super) async fn recall(parts: &std::sync::Arc<Parts>, authorized: Authorized
         let ended = parts.ended.notified();
         let found = parts.store.key(scope, parts.clock.now()).map_err(|failure| unavailable(&failure))?;
         let Some(mut found) = found else {
-            return Ok(Fresh { authorized, input, action, again: None });
+            return Ok(None);
         };
-        if let Some(run) = &mut found.known.run {
-            let abandoned = found.owner == parts.store.process() && !parts.drives(found.run);
-            run.orphaned |= run.state.under_way() && abandoned;
-        }
+        let abandoned = found.owner == parts.store.process() && !parts.drives(found.run);
+        found.known.orphaned |= found.known.state.under_way() && abandoned;
         match found.known.answer(action) {
-            Answer::Fresh => return Ok(Fresh { authorized, input, action, again: None }),
+            Answer::Fresh => return Ok(None),
             // Who waited with the first caller gets what that one gets; to go on is for who asks after that.
             Answer::Rearm if waited => return Err(replay(found)),
-            Answer::Rearm => return Ok(Fresh { authorized, input, action, again: Some(found) }),
+            Answer::Rearm => return Ok(Some(found)),
+            Answer::Replay if unknown(&found) && settled(parts, found.run).await? => {}
             Answer::Replay => return Err(replay(found)),
-            Answer::Reused => return Err(Turn::Refuse(reused(&key, &found))),
-            Answer::Expired => return Err(Turn::Refuse(expired(&key, &found))),
+            // The key of a repeat is the host's own.
+            Answer::Reused if resolved.key().is_none() => return Err(guard::repeated(parts, found.run)),
+            Answer::Reused => return Err(Turn::Refuse(reused(key, &found))),
+            Answer::Expired => return Err(Turn::Refuse(expired(key, &found))),
             Answer::Adopt => {
                 waited = false;
                 recover::close(parts, found.run).await.map_err(|failure| unavailable(&failure))?;
             }
             Answer::Wait => {
-                if parts.clock.steady() >= patience {
-                    return Err(Turn::Refuse(running(&key, &found)));
+                if resolved.background() || parts.clock.steady() >= patience {
+                    return Err(Turn::Refuse(running(key, &found)));
                 }
                 waited = true;
                 let _ = tokio::time::timeout(LOOK, ended).await;
             }
         }
     }
+}
+
+/// Whether nobody knows what became of the run.
+fn unknown(found: &KeyFound) -> bool {
+    found.known.state == RunState::Suspended(Reason::Unknown)
+}
+
+async fn settled(parts: &std::sync::Arc<Parts>, run: RunId) -> Result<bool, Turn> {
+    probe::settle(parts, run).await.map_err(|failure| unavailable(&failure))
 }
 
 /// Looks at what came beside the input.
@@ -157,6 +225,8 @@ fn replay(found: KeyFound) -> Turn {
             attempts: found.attempts,
             usage: found.usage,
             stored,
+            undelivered: found.undelivered,
+            duplicate: false,
         })),
         None => Turn::Refuse(Failure::internal("a run that ended has no result")),
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::shape::Call;
-use super::{Cancel, Progress, Setting, Turn};
+use super::{Cancel, Parts, Progress, Setting, Turn};
 use crate::model::attachment::Attachment;
 use crate::model::caller::Asker;
 use crate::model::code;
@@ -11,8 +11,11 @@ use crate::model::failure::{Failure, Kind};
 use crate::model::id::{CallerName, SceneName, ToolName, TraceId, UserName};
 use crate::model::key::Key;
 use crate::model::nearest::nearest_tools;
+use crate::model::price::ModelUsage;
 pub use crate::model::run::Told;
+use crate::model::run::{Record, Summary};
 use crate::plugin::Entry;
+use crate::store::StoreFailure;
 
 /// A call as it comes in.
 #[derive(Debug, Clone)]
@@ -41,6 +44,10 @@ pub struct Request {
     pub progress: Option<Progress>,
     /// What the agent says of itself.
     pub told: Told,
+    /// What its model was used for the call, as the agent says.
+    pub usage: Option<ModelUsage>,
+    /// Whether nobody waits for it: it is written down, and made in the background.
+    pub background: bool,
 }
 
 impl Request {
@@ -59,11 +66,38 @@ impl Request {
             cancel: None,
             progress: None,
             told: Told::default(),
+            usage: None,
+            background: false,
         }
+    }
+
+    /// The call that a run was made for, as far as it is written down: made again, nobody waits for it in its conversation.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub(super) fn of(parts: &Parts, record: &Record) -> Result<Self, StoreFailure> {
+        let Summary { run, tool, caller, user, .. } = &record.summary;
+        // What goes on has its input still.
+        let input = record.input.clone().unwrap_or_default();
+        Ok(Self {
+            attachments: parts.store.brought(*run)?,
+            key: record.key.clone(),
+            user: user.clone(),
+            scene: record.background.as_ref().and_then(|background| background.scene.clone()),
+            trace: Some(record.trace.clone()),
+            told: record.told.clone(),
+            ..Self::new(tool.to_string(), input, caller.clone())
+        })
+    }
+
+    /// The conversation that it belongs to: its trace, where others of that are its caller's too.
+    pub fn of_conversation(&self) -> Option<&TraceId> {
+        self.trace.as_ref().filter(|_| self.conversation)
     }
 }
 
 /// A request whose tool and caller are known.
+
 #[derive(Debug)]
 pub struct Resolved {
     setting: Arc<Setting>,
@@ -73,9 +107,13 @@ pub struct Resolved {
     input: String,
     attachments: Vec<Attachment>,
     trace: TraceId,
+    conversation: bool,
     cancel: Option<Cancel>,
     progress: Option<Progress>,
     told: Told,
+    usage: Option<ModelUsage>,
+    scene: Option<SceneName>,
+    background: bool,
 }
 
 impl Resolved {
@@ -114,6 +152,11 @@ impl Resolved {
         &self.trace
     }
 
+    /// The conversation that it belongs to, where it has one.
+    pub fn conversation(&self) -> Option<&TraceId> {
+        self.conversation.then_some(&self.trace)
+    }
+
     /// By which the caller withdraws it.
     pub fn cancel(&self) -> Option<&Cancel> {
         self.cancel.as_ref()
@@ -128,6 +171,21 @@ impl Resolved {
     pub fn told(&self) -> &Told {
         &self.told
     }
+
+    /// What its model was used for the call.
+    pub fn usage(&self) -> Option<&ModelUsage> {
+        self.usage.as_ref()
+    }
+
+    /// The scene that it is asked for in, where one was chosen.
+    pub fn scene(&self) -> Option<&SceneName> {
+        self.scene.as_ref()
+    }
+
+    /// Whether it is to be made in the background.
+    pub fn background(&self) -> bool {
+        self.background
+    }
 }
 
 /// Finds tool and caller.
@@ -135,11 +193,11 @@ pub(super) fn resolve(request: &Request, call: &Call) -> Result<Resolved, Turn> 
     let setting = call.setting();
     let asker = asker(setting, &request.caller, request.user.as_ref(), request.scene.as_ref())
         .map_err(Turn::Refuse)?;
+    call.goes_round().map_err(Turn::Refuse)?;
     let key = request.key.as_deref().map(Key::parse).transpose().map_err(|fault| {
         Turn::Refuse(Failure::new(Kind::InvalidInput, code::INVALID_KEY, fault.to_string()))
     })?;
     let tool = tool(setting, &asker, &request.tool).map_err(Turn::Refuse)?;
-    call.goes_round().map_err(Turn::Refuse)?;
     Ok(Resolved {
         setting: Arc::clone(setting),
         tool: Arc::clone(tool),
@@ -148,10 +206,22 @@ pub(super) fn resolve(request: &Request, call: &Call) -> Result<Resolved, Turn> 
         input: request.input.clone(),
         attachments: request.attachments.clone(),
         trace: call.trace().clone(),
+        conversation: request.of_conversation().is_some(),
         cancel: request.cancel.clone(),
         progress: request.progress.clone(),
         told: request.told.bounded(&setting.mask),
+        usage: request.usage.clone(),
+        scene: request.scene.clone(),
+        background: request.background,
     })
+}
+
+/// Why a tool that is there under no name is not called.
+pub(super) fn absent(request: &Request, call: &Call) -> Failure {
+    let setting = call.setting();
+    let asker = asker(setting, &request.caller, request.user.as_ref(), request.scene.as_ref());
+    let asked = asker.and_then(|asker| call.goes_round().map(|()| asker));
+    asked.map_or_else(|refusal| refusal, |asker| unknown(setting, &asker, &request.tool))
 }
 
 /// Who asks, by the names of caller, user and scene.
@@ -181,7 +251,7 @@ pub(crate) fn seen<'a>(setting: &'a Setting, asker: &'a Asker) -> impl Iterator<
 /// # Errors
 /// Where there is none; the closest names that are there are told.
 pub(crate) fn tool<'a>(setting: &'a Setting, asker: &Asker, name: &str) -> Result<&'a Arc<Entry>, Failure> {
-    let found = name.parse().ok().and_then(|name: ToolName| setting.registry.get(&name));
+    let found = setting.registry.named(name);
     found.filter(|tool| asker.sees(&tool.name, tool.tool.risk)).ok_or_else(|| {
         let parsed = name.parse().ok();
         parsed

@@ -1,34 +1,36 @@
 //! Takes a call back: only where nobody has changed what it touched since, by its plugin's own way and in lent folders by
 //! the host; and writes down what was put right and what was not.
 
+mod end;
 mod plan;
 
 use std::sync::Arc;
 
+pub(super) use end::close;
 use plan::{Plan, Way, plan};
 
-use super::admit::Place;
-use super::look::{self, Look, Means};
+use super::look::{self, Look, Means, Room};
 use super::past::Past;
-use super::{Parts, checkpoint, decide, folders, settle};
+use super::{Parts, checkpoint, decide, folders};
 use crate::model::classify;
+use crate::model::clock::Timestamp;
 use crate::model::code;
-use crate::model::effect::{Effect, EffectState, Left};
+use crate::model::effect::{Effect, EffectState, Left, each_once};
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::RunId;
 use crate::model::past::{Ending, Rollback, Undone};
-use crate::model::reply::{Stored, Usage};
-use crate::model::run::{Does, Lease, Record};
+use crate::model::reply::Usage;
+use crate::model::run::{Does, LONE_STEP, Lease, Record};
 use crate::model::staged::Staged;
-use crate::model::state::{Event, Reason, RunState};
+use crate::model::state::{Event, RunState};
 use crate::sandbox::attempt::Sitting;
 use crate::sandbox::capability::effects::Effects;
 use crate::sandbox::capability::files::change::Undone as PutBack;
-use crate::sandbox::capability::secrets::{derived, derived_bytes};
+use crate::sandbox::capability::secrets::{derived_bytes, hex, of_step};
 use crate::sandbox::capability::staging::Staging;
 use crate::sandbox::logbook::Logbook;
 use crate::sandbox::question;
-use crate::store::{Outcome, RollbackEnd, StoreFailure, Take};
+use crate::store::{Charge, Outcome, Take, Taken};
 
 /// An attempt to take a run back, under way.
 #[derive(Debug)]
@@ -36,6 +38,12 @@ struct Attempt<'a> {
     record: &'a Record,
     lease: Lease,
     number: u32,
+    /// When it began.
+    began: Timestamp,
+    /// Where the run stood before.
+    from: RunState,
+    /// Whether anything was undone, or was done to undo it, or may have been.
+    touched: bool,
     log: Logbook,
     usage: Usage,
     outcomes: Vec<Outcome>,
@@ -44,11 +52,12 @@ struct Attempt<'a> {
     fingerprint: Option<String>,
 }
 
-/// Takes back what a run did, by a person's word. What was taken back before is not touched again.
+/// Takes back what a run did, by a person's word. What was taken back before is not touched again, and where nothing was
+/// touched at all, a run that waited for a person waits on as it did.
 ///
 /// # Errors
 /// Where the run is not one that can be taken back, or its plugin fails; then it can be tried again. What could not even
-/// be begun leaves the run as it was.
+/// be begun, and what failed before anything was touched, leaves the run as it was.
 pub async fn rollback(parts: &Arc<Parts>, record: &Record, person: &str) -> Result<Rollback, Failure> {
     let record = &decide::closed(parts, record).await?;
     if record.summary.state == RunState::RolledBack {
@@ -111,6 +120,7 @@ async fn begin<'a>(
     let entry = setting.registry.get(&record.summary.tool);
     let plugin = entry.map(|entry| entry.digest).or(last.map(|last| last.plugin_digest));
     let take = Take {
+        background: None,
         lease: record.lease,
         event: Event::RollbackBegan,
         state,
@@ -118,21 +128,33 @@ async fn begin<'a>(
         owner: parts.store.process(),
         at,
         attempt: plugin.map(|plugin| checkpoint::rollback(plugin, number, at)),
+        charge: Charge::default(),
     };
     let taken = parts.store.take(take).await.map_err(|failure| decide::refusal(&failure))?;
-    let lease = taken.ok_or_else(|| {
+    // What is taken back is no more held to budgets than what failed.
+    let Taken::Held(lease) = taken else {
         let text = format!("the run was decided or taken by somebody else in the meantime: {run}");
-        Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text).with_detail("run", run.to_string())
-    })?;
-    Ok(Attempt::new(record, lease, number, log))
+        let failure = Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text);
+        return Err(failure.with_detail("run", run.to_string()));
+    };
+    Ok(Attempt::new(record, lease, (number, at), record.summary.state, log))
 }
 
 impl<'a> Attempt<'a> {
-    fn new(record: &'a Record, lease: Lease, number: u32, log: Logbook) -> Self {
+    fn new(
+        record: &'a Record,
+        lease: Lease,
+        (number, began): (u32, Timestamp),
+        from: RunState,
+        log: Logbook,
+    ) -> Self {
         Self {
             record,
             lease,
             number,
+            began,
+            from,
+            touched: false,
             log,
             usage: Usage::default(),
             outcomes: Vec::new(),
@@ -150,7 +172,7 @@ impl<'a> Attempt<'a> {
                 return Ok(Rollback { ending, undone: Undone { summary, left } });
             }
             Way::Nothing => None,
-            Way::Plugin(past, place) => Some(self.run(parts, &past, place).await?),
+            Way::Plugin(past, room) => Some(self.run(parts, &past, room).await?),
         };
         if undone.as_ref().is_some_and(|undone| undone.left.is_empty()) {
             self.put_back(parts, &requests).await?;
@@ -164,12 +186,15 @@ impl<'a> Attempt<'a> {
         let granted = setting.config.grants.get(&self.record.summary.tool.plugin);
         let restored = folders::restore(parts, run, granted, &mut effects, changes).await;
         let restored = restored.map_err(|failure| decide::refusal(&failure))?;
-        self.outcomes.extend(restored.outcomes());
+        let restored_now = restored.outcomes();
+        self.touched |= restored_now.iter().any(|outcome| outcome.state == EffectState::PutBack);
+        self.outcomes.extend(restored_now);
         Ok(summed(undone, &restored))
     }
 
     /// Writes down that requests are undone, whatever becomes of the rest: their plugin is not asked again.
     async fn put_back(&mut self, parts: &Parts, requests: &[Effect]) -> Result<(), Failure> {
+        self.touched |= !requests.is_empty();
         for &Effect { attempt, ordinal, status, .. } in requests {
             let (state, at) = (EffectState::PutBack, parts.clock.now());
             let outcome = Outcome { attempt, ordinal, state, status, answered: None, at };
@@ -181,11 +206,14 @@ impl<'a> Attempt<'a> {
     }
 
     /// Runs the plugin's own way back. Its effects are journaled under the run, with keys of their own.
-    async fn run(&mut self, parts: &Arc<Parts>, past: &Past, place: Place) -> Result<Undone, Failure> {
+    async fn run(&mut self, parts: &Arc<Parts>, past: &Past, room: Room) -> Result<Undone, Failure> {
         let look = past.look(parts, self.record)?;
         let means = self.means(parts, &look);
         let (effects, staging) = (Arc::clone(&means.effects), Arc::clone(&means.staging));
-        let finished = look::ask(parts, place, look, means, question::Rollback(past.call.clone())).await?;
+        let Room { place, permit } = room;
+        let question = question::Rollback(past.call.clone());
+        let finished = look::ask(parts, place, permit.gate(), look, means, question).await?;
+        permit.tell(&finished.said, &effects.met()).await;
         self.usage = finished.usage;
         self.outcomes.extend(effects.outcomes());
         self.staged = staging.close();
@@ -194,7 +222,7 @@ impl<'a> Attempt<'a> {
         let said = match finished.said {
             Ok(mut undone) => {
                 if Left::by(&sent).open {
-                    let open = sent.iter().filter(|effect| effect.state == EffectState::Open).map(named);
+                    let open = each_once(&sent).filter(|effect| effect.state == EffectState::Open).map(named);
                     undone
                         .left
                         .extend(open.map(|what| format!("nobody knows whether this was done: {what}")));
@@ -211,6 +239,8 @@ impl<'a> Attempt<'a> {
             }
         };
         let whole = said.as_ref().is_ok_and(|undone: &Undone| undone.left.is_empty());
+        sent.retain(|effect| effect.attempt == self.number);
+        self.touched |= sent.iter().any(stands);
         if !whole && sent.iter().any(stands) {
             // The next attempt is to find what this one left, and nothing else.
             self.fingerprint = past.state(parts, self.record).await.unwrap_or(None);
@@ -226,105 +256,16 @@ impl<'a> Attempt<'a> {
         let requests = look.setting.config.limits.requests;
         let bounds = look::bounds(look, self.number);
         let first = self.record.attempts.iter().find(|attempt| attempt.does == Does::Rollback);
-        let start = first.map_or_else(|| parts.clock.now(), |first| first.began);
-        let seed = derived_bytes(&own, &[b"seed", &run.bytes()]);
+        let start = first.map_or(self.began, |first| first.began);
+        let seed = of_step(&own, b"seed", run, LONE_STEP);
         Means {
             grants: Arc::clone(grants),
             effects: Effects::new(self.lease, self.number, own, earlier, requests),
             staging: Staging::new(Arc::clone(&parts.store), self.lease, bounds),
-            key: derived(&secret, &[b"rollback", &run.bytes()]),
+            key: hex(&of_step(&secret, b"rollback", run, LONE_STEP)),
             sitting: grants.keyed().then_some(Sitting { seed, start }),
         }
     }
-
-    /// Writes down how it ended.
-    async fn end(mut self, parts: &Parts, ended: &Result<Rollback, Failure>) -> Result<(), Failure> {
-        let (run, lease) = (self.lease.run, self.lease);
-        if let Some(text) = ended.as_ref().err().and_then(|failure| failure.log.as_ref()) {
-            self.log.host(text);
-        }
-        let end = self.written(parts, ended);
-        let unwritten = |text: String| {
-            let told = "what was undone could not be written down; look at the run, and take it back again";
-            let mut failure = Failure::new(Kind::UnknownOutcome, code::OUTCOME_UNKNOWN, told)
-                .with_detail("run", run.to_string());
-            failure.log = Some(text);
-            failure
-        };
-        match parts.store.roll_back(lease, end).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(unwritten(StoreFailure::Taken.to_string())),
-            Err(failure) => Err(unwritten(failure.to_string())),
-        }
-    }
-
-    fn written(&mut self, parts: &Parts, ended: &Result<Rollback, Failure>) -> RollbackEnd {
-        let setting = parts.setting();
-        let masked = |text: &str| setting.mask.text(text).unwrap_or_else(|| text.to_owned());
-        let (event, word, undone) = match ended {
-            Ok(Rollback { ending: Ending::RolledBack, undone }) => {
-                (Event::RolledBack, "ok".to_owned(), undone.clone())
-            }
-            Ok(Rollback { ending: ending @ (Ending::Left | Ending::Conflict | Ending::ByHand), undone }) => {
-                (Event::Suspended(Reason::NotUndone), ending.word().to_owned(), undone.clone())
-            }
-            Err(failure) => {
-                let left = self.record.effects_of(Does::Call).filter(|effect| stands(effect)).map(named);
-                let undone = Undone { summary: failure.message.clone(), left: left.collect() };
-                (Event::Suspended(Reason::NotUndone), masked(&failure.code), undone)
-            }
-        };
-        for cost in &mut self.staged.costs {
-            cost.what = masked(&cost.what);
-        }
-        RollbackEnd {
-            // A run that is taken back was being so: the state machine has no other way here.
-            state: RunState::RollingBack.apply(event).unwrap_or(RunState::Suspended(Reason::NotUndone)),
-            event,
-            replaced: (event == Event::RolledBack).then(|| taken_back(self.lease.run)),
-            attempt: self.number,
-            undone: Undone {
-                summary: masked(&undone.summary),
-                left: undone.left.iter().map(|line| masked(line)).collect(),
-            },
-            word,
-            usage: self.usage,
-            log: masked(&self.log.text()),
-            outcomes: std::mem::take(&mut self.outcomes),
-            staged: std::mem::take(&mut self.staged),
-            fingerprint: self.fingerprint.take(),
-            life: settle::key_life(&setting.config.limits, self.record.repeat),
-            at: parts.clock.now(),
-        }
-    }
-}
-
-/// Closes the attempt of a process that died while it took a run back. Nothing is executed: where everything is undone
-/// the run is rolled back, else it can be tried again.
-///
-/// # Errors
-/// Where the store cannot be read or written.
-pub(super) async fn close(parts: &Parts, record: &Record, lease: Lease) -> Result<(), StoreFailure> {
-    let number = record.attempts.last().map_or(1, |last| last.attempt);
-    let setting = parts.setting();
-    let mut attempt = Attempt::new(record, lease, number, Logbook::new(setting.config.limits.log));
-    let changes = parts.store.changes(lease.run)?;
-    let left: Vec<&Effect> = record.effects_of(Does::Call).filter(|effect| stands(effect)).collect();
-    if left.iter().any(|effect| !folders::is_change(&changes, effect)) {
-        let mut sent: Vec<Effect> =
-            record.effects.iter().filter(|effect| effect.attempt == number).cloned().collect();
-        let tool = &record.summary.tool;
-        attempt.outcomes = cleared(parts, lease.run, &tool.plugin, &mut sent, &attempt.log).await;
-    }
-    let text = "the process that took the call back ended before that was done";
-    let ended = if left.is_empty() {
-        let summary = "everything was undone when the process that did it ended".to_owned();
-        Ok(Rollback { ending: Ending::RolledBack, undone: Undone { summary, left: Vec::new() } })
-    } else {
-        Err(Failure::new(Kind::Transient, code::INTERRUPTED, text))
-    };
-    let end = attempt.written(parts, &ended);
-    parts.store.roll_back(lease, end).await.map(|_| ())
 }
 
 /// Puts back what an attempt to undo requests changed in folders itself, where it came to nothing.
@@ -337,7 +278,7 @@ async fn cleared(
 ) -> Vec<Outcome> {
     let setting = parts.setting();
     match folders::put_back(parts, run, setting.config.grants.get(plugin), sent, log).await {
-        Ok(outcomes) => outcomes,
+        Ok(restored) => restored.outcomes(),
         Err(failure) => {
             log.host(&format!("could not put back what was changed in folders: {failure}"));
             Vec::new()
@@ -345,20 +286,13 @@ async fn cleared(
     }
 }
 
-/// What the key of a run gives once it is taken back, and its word.
-fn taken_back(run: RunId) -> (Stored, String) {
-    let text = "a person has taken this call back, so whatever it did is undone; nothing was run";
-    let failure = Failure::new(Kind::Denied, code::ROLLED_BACK, text).with_detail("run", run.to_string());
-    (Stored::error(&failure), code::ROLLED_BACK.to_owned())
-}
-
 /// What a plugin and the host put right between them.
 fn summed(undone: Option<Undone>, restored: &folders::Restored) -> Rollback {
     let (count, mut conflict) = (restored.count(), false);
     let mut left = Vec::new();
-    for (effect, why) in restored.left() {
-        conflict |= *why == PutBack::Changed;
-        left.push(format!("{}: {}", named(effect), folders::why(why)));
+    for (effect, undone, why) in restored.left() {
+        conflict |= *undone == PutBack::Changed;
+        left.push(format!("{}: {why}", named(effect)));
     }
     let back = count - left.len();
     let folders = match (count, back) {
@@ -394,4 +328,16 @@ fn stands(effect: &Effect) -> bool {
 
 fn named(effect: &Effect) -> String {
     format!("{} {}", effect.method, effect.target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_is_left_behind_there_is_nothing_to_undo() {
+        let rollback = summed(None, &folders::Restored::default());
+        assert_eq!(rollback.ending, Ending::RolledBack);
+        assert_eq!(rollback.undone.summary, "there was nothing to undo");
+    }
 }

@@ -5,24 +5,26 @@ use std::sync::Arc;
 use super::attempt::{LONG, Ran};
 use super::classify::Classified;
 use super::parts::Driven;
-use super::past::{self, Touched};
+use super::past;
 use super::recall::Replay;
 use super::reserve::Hold;
-use super::shape::result;
-use super::{Parts, Setting, Turn};
+use super::shape::{Call, result};
+use super::{Parts, Setting, Turn, fallback};
 use crate::model::attachment::Attachment;
-use crate::model::classify::Verdict;
+use crate::model::classify::{self, Ended, SAME_KEY, Verdict};
 use crate::model::code;
 use crate::model::effect::Effect;
 use crate::model::failure::{Failure, Kind};
+use crate::model::guard::held_against;
 use crate::model::id::RunId;
 use crate::model::limits::Limits;
 use crate::model::manifest::Repeat;
 use crate::model::pointer::Unshown;
 use crate::model::reply::{Stored, Usage};
+use crate::model::run::{Does, Record};
 use crate::model::secret::Mask;
 use crate::model::staged::Staged;
-use crate::model::state::{Event, RunState};
+use crate::model::state::{Event, Reason, RunState};
 use crate::plugin::Entry;
 use crate::sandbox::logbook::Logbook;
 use crate::store::{End, KeyLife, Reserved, StoreFailure};
@@ -36,6 +38,7 @@ pub struct Finished {
     stored: Stored,
     attachments: Vec<Attachment>,
     dropped: Vec<String>,
+    undelivered: bool,
 }
 
 impl Finished {
@@ -64,6 +67,11 @@ impl Finished {
         &self.attachments
     }
 
+    /// Whether it is of use to know that its result has reached whoever asked.
+    pub fn undelivered(&self) -> bool {
+        self.undelivered
+    }
+
     /// Fields of the input that were left out.
     pub fn dropped(&self) -> &[String] {
         &self.dropped
@@ -72,17 +80,33 @@ impl Finished {
 
 /// Writes the end down and waits until it is durable, where anybody could ever ask for it again.
 pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result<Finished, Turn> {
-    let Classified { ran, verdict, reports, again: _ } = classified;
-    let fingerprint = fingerprint(parts, &ran, &verdict).await;
+    let Classified { mut ran, verdict, reports, again: _, doubt: _ } = classified;
+    let verdict =
+        verdict.or_else(|failure| fallback::offer(ran.valid.fresh().authorized().resolved(), failure));
+    let fingerprint = fingerprint(parts, &mut ran, &verdict).await;
     let Ran {
-        valid, hold, attempt, usage, log, effects, outcomes, staged, sitting, driven, mut permit, ..
-    } = ran;
+        valid,
+        hold,
+        attempt,
+        usage,
+        log,
+        effects,
+        outcomes,
+        staged,
+        sitting,
+        driven,
+        permit,
+        rested,
+        ..
+    } = *ran;
+    let sitting_over = sitting.in_background() && parts.clock.steady() >= sitting.ends;
     let resolved = valid.fresh().authorized().resolved();
     let entry = resolved.tool();
-    let key = key_told(&hold, resolved.key().map(crate::model::key::Key::as_str), hold.run());
+    let key = key_told(&hold, valid.fresh().key().map(crate::model::key::Key::as_str), hold.run());
     let setting = resolved.setting();
     let life = key_life(&setting.config.limits, entry.tool.repeat);
-    let text = self::log(&log, verdict.failure(), &setting.mask);
+    // What was said before a pause is written down already, and so is why it failed.
+    let text = self::log(&log, verdict.failure().filter(|_| !rested), &setting.mask);
     let mut end = shaped(verdict, key.clone(), life, Arc::clone(entry), Arc::clone(setting)).await;
     end.attempt = attempt;
     end.fingerprint = fingerprint;
@@ -91,11 +115,16 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
     end.staged = lasting(staged, end.event == Event::Completed, end.rearms, &setting.mask);
     end.at = parts.clock.now();
     end.past = sitting.past;
+    if sitting_over {
+        in_time(&mut end);
+    }
     end.reports = permit.bundle(reports, end.at);
     end.log = text;
     let dropped = valid.dropped().to_vec();
     let (stored, attachments) = (end.stored.clone(), end.kept.attachments.clone());
-    let finished = Finished { run: hold.run(), attempts: attempt, usage, stored, attachments, dropped };
+    let undelivered = valid.fresh().guard().is_some() && held_against(entry.tool.repeat);
+    let run = hold.run();
+    let finished = Finished { run, attempts: attempt, usage, stored, attachments, dropped, undelivered };
     let leased = matches!(hold, Hold::Leased(_));
     let written = written(parts, hold, end, driven).await;
     if let Ok(true) = written {
@@ -110,20 +139,11 @@ pub(super) async fn settle(parts: &Arc<Parts>, classified: Classified) -> Result
 }
 
 /// The state of what a call touched, as its reply or else its plugin tells it.
-async fn fingerprint(parts: &Parts, ran: &Ran, verdict: &Verdict) -> Option<String> {
-    // Asked for after a pause, it would tell what others did meanwhile.
-    if ran.fingerprint.is_some() || ran.rested {
-        return ran.fingerprint.clone();
+async fn fingerprint(parts: &Arc<Parts>, ran: &mut Ran, verdict: &Verdict) -> Option<String> {
+    match ran.fingerprint.take() {
+        Some(told) => Some(told),
+        None => past::touched(parts, ran, verdict.output()).await,
     }
-    let touched = Touched {
-        valid: &ran.valid,
-        run: ran.hold.run(),
-        output: verdict.output(),
-        effects: &ran.effects,
-        outcomes: &ran.outcomes,
-        saved: ran.saved.clone(),
-    };
-    past::touched(parts, touched, &ran.log).await
 }
 
 /// Writes the end down, and waits for that where anybody could ask for it; `false` where the run or the key is another's.
@@ -132,6 +152,7 @@ async fn written(parts: &Arc<Parts>, hold: Hold, end: End, driven: Driven) -> Re
         Hold::Leased(lease) => parts.store.settle(lease, end).await,
         Hold::Unwritten(new)
             if new.key.is_some()
+                || new.charge.model.is_some()
                 || !end.staged.is_empty()
                 || !end.past.is_empty()
                 || end.reports.is_some() =>
@@ -169,13 +190,17 @@ pub(super) fn lasting(mut staged: Staged, succeeded: bool, again: bool, mask: &M
 
 /// The answer when it is not known whether what ends an attempt was written down.
 fn unheard(run: RunId, effects: &[Effect], key: Option<&str>, failure: &StoreFailure) -> Turn {
-    Turn::Refuse(if effects.is_empty() { unstored(failure, key) } else { unknown(run, failure) })
+    if effects.is_empty() {
+        return Turn::Refuse(unstored(failure, key));
+    }
+    // Whoever closes the run goes by its effects alone.
+    let closed = classify::classify(Ended::Interrupted, effects);
+    Turn::Refuse(unknown(run, key.filter(|_| closed.rearms()), failure))
 }
 
 /// The same between two attempts.
 pub(super) fn unwritten(ran: &Ran, failure: &StoreFailure) -> Turn {
-    let resolved = ran.valid.fresh().authorized().resolved();
-    let (run, given) = (ran.hold.run(), resolved.key().map(crate::model::key::Key::as_str));
+    let (run, given) = (ran.hold.run(), ran.valid.fresh().key().map(crate::model::key::Key::as_str));
     unheard(run, &ran.effects, key_told(&ran.hold, given, run).as_deref(), failure)
 }
 
@@ -201,11 +226,11 @@ fn told(line: &str) -> String {
 pub(super) fn lost(parts: &Parts, run: RunId) -> Turn {
     let record = match parts.store.run(run) {
         Ok(record) => record,
-        Err(failure) => return Turn::Refuse(unknown(run, &failure)),
+        Err(failure) => return Turn::Refuse(unknown(run, None, &failure)),
     };
     match record.as_ref().and_then(Replay::of) {
         Some(replay) => Turn::Replay(Box::new(replay)),
-        None => Turn::Refuse(unknown(run, &StoreFailure::Taken)),
+        None => Turn::Refuse(unknown(run, None, &StoreFailure::Taken)),
     }
 }
 
@@ -247,6 +272,7 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, shaping: S
     let mask = &shaping.setting.mask;
     let event = verdict.event();
     let rearms = verdict.rearms() && key.is_some();
+    let verdict = verdict.under(key);
     let cleanup = verdict.output().and_then(|output| output.cleanup);
     let (shaped, word, log) = match verdict {
         Verdict::Done(output) => {
@@ -256,10 +282,6 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, shaping: S
         | Verdict::Partial { failure, .. }
         | Verdict::Unknown { failure, .. }
         | Verdict::Poisoned { failure } => {
-            let failure = match key.filter(|_| rearms) {
-                Some(key) => failure.with_detail("key", key),
-                None => failure,
-            };
             let shaped = result::error(&failure, shaping.unshown, shaping.setting);
             let word = mask.text(&failure.code).unwrap_or_else(|| failure.code.into_owned());
             (shaped, word, failure.log)
@@ -285,6 +307,46 @@ pub(super) fn end(verdict: Verdict, key: Option<&str>, life: KeyLife, shaping: S
         life,
         at: crate::model::clock::Timestamp(0),
     }
+}
+
+/// Ends a run in the background without another attempt, by what those before it left behind.
+pub(super) async fn unbegun(
+    parts: &Arc<Parts>,
+    record: &Record,
+    call: &Call,
+    ended: Ended,
+) -> Result<(), StoreFailure> {
+    let setting = call.setting();
+    let late = matches!(ended, Ended::Limit(_));
+    let effects: Vec<Effect> = record.effects_of(Does::Call).cloned().collect();
+    let verdict = classify::classify(ended, &effects).explained(&effects, &[]);
+    let failure = verdict.failure().cloned();
+    let life = key_life(&setting.config.limits, record.repeat);
+    let entry = setting.registry.get(&record.summary.tool);
+    let shaping = Shaping { entry, unshown: &record.unshown, setting };
+    let mut end = self::end(verdict, record.key.as_deref(), life, shaping);
+    if late {
+        in_time(&mut end);
+    }
+    end.attempt = record.summary.attempts;
+    end.usage = record.usage;
+    end.at = parts.clock.now();
+    if parts.store.settle(record.lease, end).await?
+        && let Some(failure) = failure
+    {
+        super::shape::refusal(parts, call, &failure);
+    }
+    Ok(())
+}
+
+/// Says of a run in the background that ended without success that its time was over.
+pub(super) fn in_time(end: &mut End) {
+    if end.event == Event::Failed {
+        end.event = Event::TimedOut;
+    } else if end.event == Event::Suspended(Reason::HalfDone) {
+        end.event = Event::Suspended(Reason::Time);
+    }
+    end.state = RunState::Running.apply(end.event).unwrap_or(end.state);
 }
 
 /// How long the key of a tool is kept: what must not repeat is remembered for longer.
@@ -314,10 +376,17 @@ fn unstored(failure: &StoreFailure, key: Option<&str>) -> Failure {
     }
 }
 
-fn unknown(run: RunId, failure: &StoreFailure) -> Failure {
-    let text = "what was done could not be written down; the action may have happened: do not repeat it";
+fn unknown(run: RunId, key: Option<&str>, failure: &StoreFailure) -> Failure {
+    let text = "what was done could not be written down; the action may have happened";
+    let text = match key {
+        Some(_) => format!("{text}: {SAME_KEY}"),
+        None => format!("{text}: do not repeat it"),
+    };
     let mut unknown =
         Failure::new(Kind::UnknownOutcome, code::OUTCOME_UNKNOWN, text).with_detail("run", run.to_string());
     unknown.log = Some(failure.to_string());
-    unknown
+    match key {
+        Some(key) => unknown.with_detail("key", key),
+        None => unknown,
+    }
 }

@@ -16,6 +16,7 @@ use super::resolve::Request;
 use super::settle::Finished;
 use super::{Parts, Setting, log};
 use crate::model::attachment::Attachment;
+use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::{RunId, TraceId};
 use crate::model::pointer::Unshown;
@@ -29,7 +30,7 @@ pub struct Call {
     trace: TraceId,
     setting: Arc<Setting>,
     run: SetOnce<RunId>,
-    /// What was asked; none where a reply is looked up.
+    /// What was asked; none where a reply is looked up, or nobody reads the log.
     asked: Option<log::Asked>,
     /// The call as a turn of its conversation, where it has one.
     coming: Option<Coming>,
@@ -40,9 +41,11 @@ impl Call {
     pub fn begin(parts: &Parts, request: &Request) -> Self {
         let call = Self::of(parts, request.trace.clone().unwrap_or_else(|| parts.new_trace()));
         let asked = log::Asked::of(request, &call.setting);
-        let coming = Some(&call.setting.config.loops).filter(|_| !asked.polls());
-        let coming = coming.and_then(|limits| parts.loops.coming(request, *limits));
-        Self { asked: Some(asked), coming, ..call }
+        // Calling some tools again and again is how they are used.
+        let polls = || call.setting.registry.named(&request.tool).is_some_and(|entry| entry.tool.poll);
+        let goes_round = request.conversation && !polls();
+        let coming = goes_round.then(|| parts.loops.coming(request, call.setting.config.loops)).flatten();
+        Self { asked, coming, ..call }
     }
 
     /// Something that is asked for now, of a call that this trace belongs to.
@@ -51,9 +54,19 @@ impl Call {
         Self { came, trace, setting, run: SetOnce::new(), asked: None, coming: None }
     }
 
+    /// Takes note of the trace that what is asked for turns out to belong to.
+    pub(super) fn belongs_to(&mut self, trace: &TraceId) {
+        self.trace.clone_from(trace);
+    }
+
     /// Takes note of the run that it made or took. One that is looked at again may take another.
     pub(super) fn begun(&self, run: RunId) {
         let _ = self.run.set(run);
+    }
+
+    /// Whether there is a run.
+    pub(super) fn has_run(&self) -> bool {
+        self.run.initialized()
     }
 
     /// The run, once there is one.
@@ -102,6 +115,7 @@ impl Call {
             dropped: Vec::new(),
             trimmed: None,
             replayed: false,
+            duplicate_of: None,
             rounds: None,
             trace_id: self.trace.clone(),
         }
@@ -124,7 +138,8 @@ pub(super) fn reply(parts: &Parts, call: &Call, finished: &Finished) -> Reply {
         ..call.meta(parts)
     };
     let attachments = finished.attachments().to_vec();
-    call.answered(parts, Reply { body: finished.stored().to_body(), attachments, meta })
+    let undelivered = finished.undelivered().then(|| finished.run());
+    call.answered(parts, Reply { body: finished.stored().to_body(), attachments, meta, undelivered })
 }
 
 /// The reply to a call that was made before: the stored result, byte for byte, and a `meta` of its own.
@@ -139,22 +154,27 @@ pub(super) fn replay(parts: &Parts, call: &Call, replay: &Replay) -> Reply {
         cost_micros: replay.usage.cost,
         trimmed: replay.stored.trimmed.clone(),
         replayed: true,
+        duplicate_of: replay.duplicate.then_some(replay.run),
         ..call.meta(parts)
     };
+    let undelivered = replay.undelivered.then_some(replay.run);
     match attachments(parts, replay.run, &replay.stored) {
-        Ok(attachments) => call.answered(parts, Reply { body: replay.stored.to_body(), attachments, meta }),
+        Ok(attachments) => {
+            call.answered(parts, Reply { body: replay.stored.to_body(), attachments, meta, undelivered })
+        }
         Err(failure) => refusal(parts, call, &failure),
     }
 }
 
 /// The reply to a call that was not carried out.
 pub(super) fn refusal(parts: &Parts, call: &Call, failure: &Failure) -> Reply {
-    if let Some(log) = &failure.log {
+    // That a backend is left alone is no fault of the host's: the line of the call says which one.
+    if let Some(log) = failure.log.as_ref().filter(|_| failure.code != code::CIRCUIT_OPEN) {
         tracing::error!(trace = %call.trace, code = %failure.code, "{}", call.setting.mask.text(log).unwrap_or_else(|| log.clone()));
     }
     let stored = result::error(failure, &Unshown::default(), &call.setting).stored;
     let meta = Meta { trimmed: stored.trimmed.clone(), ..call.meta(parts) };
-    let reply = Reply { body: stored.to_body(), attachments: Vec::new(), meta };
+    let reply = Reply { body: stored.to_body(), attachments: Vec::new(), meta, undelivered: None };
     // A call that goes on without its caller has its end before it.
     if failure.kind == Kind::Waiting && call.run.initialized() {
         return reply;
@@ -178,7 +198,7 @@ pub(super) fn looked(
         trimmed: stored.trimmed.clone(),
         ..call.meta(parts)
     };
-    Reply { body: stored.to_body(), attachments: Vec::new(), meta }
+    Reply { body: stored.to_body(), attachments: Vec::new(), meta, undelivered: None }
 }
 
 /// The reply to a decision: the result as it stands from now on.
@@ -197,7 +217,7 @@ pub(super) fn decided(parts: &Parts, record: &Record, stored: &Stored) -> Reply 
         ..call.meta(parts)
     };
     // What a person says has nothing beside it.
-    Reply { body: stored.to_body(), attachments: Vec::new(), meta }
+    Reply { body: stored.to_body(), attachments: Vec::new(), meta, undelivered: None }
 }
 
 /// What goes beside a stored result.

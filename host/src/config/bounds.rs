@@ -7,12 +7,18 @@ use toml::Spanned;
 
 use super::faults::Fault;
 use super::written;
-use crate::model::limits::{CompileLimits, Limits};
+use crate::model::limits::{CompileLimits, Limits, MOST_SAME_ACTION};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// Nothing is told apart where it is nothing.
+const SAME_ACTION: (Duration, Duration) = (Duration::ZERO, MOST_SAME_ACTION);
+
+/// What is done later than a month after it was asked for, nobody waits for any more.
+const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Longer than any law asks to keep what was said.
 const CENTURY: Duration = Duration::from_secs(36_525 * 24 * 3600);
@@ -72,11 +78,13 @@ pub(super) fn limits(written: written::Limits, longest: Duration, faults: &mut V
     let mut lasting = |key: &str, written, bounds, usual| {
         time(&format!("limits.{key}"), written, bounds, faults).unwrap_or(usual)
     };
+    let background = lasting("background", written.background.as_ref(), (longest, MONTH), usual.background);
     let wait = lasting("wait", written.wait.as_ref(), (MILLISECOND, HOUR), usual.wait);
     let keep = lasting("keep", written.keep.as_ref(), (MILLISECOND, YEAR), usual.keep);
     let tombstone = lasting("tombstone", written.tombstone.as_ref(), (MILLISECOND, YEAR), usual.tombstone);
     // A result that its key still gives must be there.
     let payloads = lasting("payloads", written.payloads.as_ref(), (keep, CENTURY), usual.payloads.max(keep));
+    let same_action = lasting("same_action", written.same_action.as_ref(), SAME_ACTION, usual.same_action);
     let mut size = |key, written, bounds, usual| bytes(key, written, bounds, faults).unwrap_or(usual);
     let memory = size("memory", written.memory.as_ref(), MEMORY, usual.memory);
     let output = size("output", written.output.as_ref(), HELD, usual.output);
@@ -88,7 +96,6 @@ pub(super) fn limits(written: written::Limits, longest: Duration, faults: &mut V
     let input = size("input", written.input.as_ref(), HELD, usual.input);
     let key_value = size("key_value", written.key_value.as_ref(), ROOM, usual.key_value);
     let mut count = |key, written, bounds, usual| number(key, written, bounds, faults).unwrap_or(usual);
-    let narrow = |wide: u64| u32::try_from(wide).unwrap_or(u32::MAX);
     Limits {
         fuel: count("fuel", written.fuel.as_ref(), (1, MOST_FUEL), usual.fuel),
         requests: count("requests", written.requests.as_ref(), (1, 1_000_000), usual.requests),
@@ -97,6 +104,7 @@ pub(super) fn limits(written: written::Limits, longest: Duration, faults: &mut V
         waiting: narrow(count("waiting", written.waiting.as_ref(), (1, 1_000_000), usual.waiting.into())),
         attempt,
         run,
+        background,
         connect,
         read,
         memory,
@@ -112,7 +120,12 @@ pub(super) fn limits(written: written::Limits, longest: Duration, faults: &mut V
         keep,
         tombstone,
         payloads,
+        same_action,
     }
+}
+
+fn narrow(wide: u64) -> u32 {
+    u32::try_from(wide).unwrap_or(u32::MAX)
 }
 
 /// Resolves `[compile]`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
+use super::budgets;
 use super::faults::Fault;
 use super::read::Named;
 use super::resolve::{value, values};
@@ -50,8 +51,21 @@ pub(super) fn callers(
 
 fn resolve(caller: &mut Caller, written: written::Caller, scenes: &Scenes, faults: &mut Vec<Fault>) {
     let permissions: BTreeSet<String> = values(written.permissions).collect();
+    caller.budgets.own = budgets::allowance(written.budget);
     for (user, entry) in value(written.users).entries {
-        let own = value(entry.into_inner().permissions);
+        let written::User { permissions: own, budget, keys } = entry.into_inner();
+        let allowance = budgets::allowance(budget);
+        match user.get_ref() {
+            others if others.as_str() == OTHERS => caller.budgets.others = allowance,
+            user => {
+                caller.budgets.users.insert(user.clone(), allowance);
+            }
+        }
+        // Where only a budget is written, nothing is said of permissions.
+        if own.is_none() && !keys.is_empty() {
+            continue;
+        }
+        let own = value(own);
         faults.extend(own.iter().filter_map(|one| beyond(one, &caller.name, user.get_ref(), &permissions)));
         let own = own.into_iter().map(Spanned::into_inner).collect();
         match user.into_inner() {

@@ -53,6 +53,8 @@ pub enum Mention {
     },
     /// A tool.
     Tool(ToolName),
+    /// What a caller is permitted, by the name that tools have for it.
+    Permission(String),
 }
 
 /// All of them, with their places.
@@ -123,13 +125,18 @@ fn plugins(written: &Written, list: &mut Vec<(Range<usize>, Mention)>) {
 fn tools(written: &Written, list: &mut Vec<(Range<usize>, Mention)>) {
     let tool = |name: &Spanned<ToolName>| (name.span(), Mention::Tool(name.get_ref().clone()));
     for (_, caller) in entries(written.callers.as_ref()) {
+        let permissions = items(caller.permissions.as_ref());
+        list.extend(permissions.map(|name| (name.span(), Mention::Permission(name.get_ref().clone()))));
         list.extend(items(caller.tools.as_ref()).filter_map(pattern));
         list.extend(entries(caller.confirm.as_ref()).map(|(name, _)| tool(name)));
     }
     for (_, scene) in entries(written.scenes.as_ref()) {
         list.extend(items(scene.tools.as_ref()).filter_map(pattern));
     }
-    list.extend(entries(written.tools.as_ref()).map(|(name, _)| tool(name)));
+    for (name, rules) in entries(written.tools.as_ref()) {
+        list.push(tool(name));
+        list.extend(rules.fallback.as_ref().map(tool));
+    }
     let names = written.mcp.as_ref().and_then(|mcp| mcp.get_ref().names.as_ref());
     list.extend(entries(names).map(|(name, _)| tool(name)));
 }

@@ -16,7 +16,7 @@ use super::read::Named;
 use super::resolved::{Config, HttpGrant, PluginGrants, ToolRules};
 use super::secrets::Secrets;
 use super::written::{self, McpName, PluginName, SecretName, Written};
-use super::{bounds, callers, log, loops, regular, retries, secrets};
+use super::{bounds, budgets, callers, log, loops, regular, retries, secrets, tools};
 use crate::model::id::ToolName;
 use crate::model::limits::Limits;
 use crate::model::nearest::nearest;
@@ -35,12 +35,16 @@ pub(super) fn resolve(
 ) -> Config {
     let folder = file.parent().unwrap_or(Path::new(""));
     let mentions = Mentions::of(text, &written);
+    let currency = budgets::currency(&written, faults);
     let scenes = callers::scenes(value(written.scenes), faults);
-    let tools = tools(value(written.tools), faults);
+    let retried = tools::retried(written.tools.as_ref());
+    let tools = tools::tools(value(written.tools), faults);
     let longest = tools.values().filter_map(|rules| rules.timeout).max().unwrap_or_default();
     let limits = bounds::limits(value(written.limits), longest, faults);
     let names = names(written.secrets.as_ref());
     let (plugins, state) = folders(written.plugins, written.state, folder, faults);
+    let (retries, retries_in_background) =
+        retries::retries(value(written.retries), &retried, limits.run, faults);
     let log = log::log(value(written.log), folder, faults);
     let own = Own::of(folder, &plugins, &state, log.file.as_deref());
     Config {
@@ -51,8 +55,12 @@ pub(super) fn resolve(
         roots: roots(value(written.http), folder, faults),
         pinning: value(written.lock),
         compile: bounds::compile(value(written.compile), faults),
-        retries: retries::retries(value(written.retries), limits.run, faults),
+        retries,
+        retries_in_background,
         breaker: retries::breaker(value(written.breaker), faults),
+        budgets: budgets::budgets(value(written.budgets), currency),
+        prices: budgets::prices(value(written.prices), faults),
+        probe: retries::probe(value(written.probe), faults),
         loops: loops::loops(value(written.loops), faults),
         mcp_names: mcp_names(value(value(written.mcp).names), faults),
         mentions,
@@ -105,20 +113,6 @@ pub(super) fn straight(path: &Path) -> PathBuf {
         }
     }
     straight
-}
-
-fn tools(written: Named<ToolName, written::Tool>, faults: &mut Vec<Fault>) -> BTreeMap<ToolName, ToolRules> {
-    let mut tools = BTreeMap::new();
-    for (name, tool) in written.entries {
-        let tool = tool.into_inner();
-        let path = format!("tools.\"{}\".timeout", name.get_ref());
-        let timeout = bounds::time(&path, tool.timeout.as_ref(), bounds::ATTEMPT, faults);
-        let path = format!("tools.\"{}\".retries", name.get_ref());
-        let retries = retries::most(&path, tool.retries.as_ref(), faults);
-        let confirm = tool.confirm.map(Spanned::into_inner);
-        tools.insert(name.into_inner(), ToolRules { confirm, timeout, retries });
-    }
-    tools
 }
 
 /// The names that tools have over MCP. A name that two tools would have is nobody's.

@@ -1,6 +1,7 @@
 //! The configuration that the host runs by: every default applied, every secret read.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,13 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::mentions::Mentions;
+use crate::model::budget::Budgets;
 use crate::model::caller::{Caller, Confirm, Scenes};
 use crate::model::id::{CallerName, ToolName};
 use crate::model::limits::{CompileLimits, Limits};
 use crate::model::loops::LoopLimits;
 use crate::model::origin::{OriginPattern, PathPattern};
+use crate::model::price::Prices;
 use crate::model::secret::SecretValue;
-use crate::model::{breaker, retry};
+use crate::model::{breaker, probe, retry};
 
 /// All that an operator decides.
 #[derive(Debug, Clone)]
@@ -41,8 +44,16 @@ pub struct Config {
     pub limits: Limits,
     /// How often calls are tried again, and how soon.
     pub retries: retry::Policy,
+    /// The same for calls in the background.
+    pub retries_in_background: retry::Policy,
     /// When a backend that keeps failing is left alone.
     pub breaker: breaker::Policy,
+    /// How plugins are asked what became of a call.
+    pub probe: probe::Policy,
+    /// What may be spent, and in what currency.
+    pub budgets: Budgets,
+    /// What models cost.
+    pub prices: Prices,
     /// When calls that go round in circles are told so, and stopped.
     pub loops: LoopLimits,
     /// Where the log goes.
@@ -117,6 +128,16 @@ pub struct AddressRange {
     pub bits: u8,
 }
 
+impl fmt::Display for AddressRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = if self.base.is_ipv4() { 32 } else { 128 };
+        match self.bits {
+            bits if bits == width => self.base.fmt(f),
+            bits => write!(f, "{}/{bits}", self.base),
+        }
+    }
+}
+
 impl FromStr for AddressRange {
     type Err = String;
 
@@ -180,6 +201,8 @@ pub struct ToolRules {
     pub timeout: Option<Duration>,
     /// How often it is tried again, where it is not what holds for all.
     pub retries: Option<u32>,
+    /// The tool that may do instead while this one fails.
+    pub fallback: Option<ToolName>,
 }
 
 /// Where the lines of calls go.

@@ -122,7 +122,7 @@ confirm = "nobody"
     1 | plugin_folder = "p"
       | ^^^^^^^^^^^^^ not a setting at the top of the file
       |
-      = help: the settings here are plugins, state, lock, plugin, callers, scenes, secrets, limits, retries, breaker, tools, loops, http, log, compile, mcp
+      = help: the settings here are plugins, state, lock, plugin, callers, scenes, secrets, limits, retries, breaker, budgets, prices, probe, tools, loops, http, log, compile, mcp
 
     error: unknown setting `attempt`
      --> airlock.toml:2:1
@@ -884,16 +884,122 @@ run = "2m"
 #[test]
 fn what_follows_from_other_settings_follows_them() {
     let config =
-        parse("[retries]\nmost = 0\nwithin = \"0s\"\n[tools.\"a.b\"]\ntimeout = \"10m\"\nretries = 7\n")
+        parse("[retries]\nmost = 0\nwithin = \"5s\"\n[tools.\"a.b\"]\ntimeout = \"10m\"\nretries = 7\n")
             .unwrap();
-    assert_eq!((config.retries.most, config.retries.within), (0, Duration::ZERO));
+    assert_eq!((config.retries.most, config.retries.within), (0, Duration::from_secs(5)));
     assert_eq!(config.limits.run, Duration::from_secs(600));
     assert_eq!(config.tools[&"a.b".parse().unwrap()].retries, Some(7));
-    let config = parse("[retries]\nbase = \"1m\"\n[limits]\nattempt = \"5s\"\nrun = \"10s\"\n").unwrap();
+    let config = parse("[retries]\nbase = \"4s\"\n[limits]\nattempt = \"5s\"\nrun = \"10s\"\n").unwrap();
     assert_eq!(
         (config.retries.cap, config.retries.within),
-        (Duration::from_secs(60), Duration::from_secs(10))
+        (Duration::from_secs(4), Duration::from_secs(10))
     );
+    // Of the usual retries those are made that there is time for.
+    assert!(parse("[limits]\nattempt = \"50ms\"\nrun = \"100ms\"\n").is_ok());
+}
+
+#[test]
+fn retries_that_there_is_no_time_for_are_told_with_what_would_give_it() {
+    assert_snapshot!(faults(
+        "[retries]\nmost = 40\nwithin = \"10s\"\n[tools.\"a.b\"]\nretries = 14\n[tools.\"a.c\"]\nretries = 13\n"
+    ), @r#"
+    error: `retries.most` asks for more retries than `retries.within` has time for: 40
+     --> airlock.toml:2:8
+      |
+    2 | most = 40
+      |        ^^ 13 retries fit
+      |
+      = help: pauses begin below 100ms and double up to 2s: shorten `base` or `cap`, give `within` more than 10s, or ask for fewer
+
+    error: `tools."a.b".retries` asks for more retries than `retries.within` has time for: 14
+     --> airlock.toml:5:11
+      |
+    5 | retries = 14
+      |           ^^ 13 retries fit
+      |
+      = help: pauses begin below 100ms and double up to 2s: shorten `base` or `cap`, give `within` more than 10s, or ask for fewer
+
+    airlock.toml has 2 faults
+    "#);
+    assert_snapshot!(faults("[retries]\nmost = 0\nwithin = \"0s\"\n[tools.\"a.b\"]\nretries = 1\n"), @r#"
+    error: `tools."a.b".retries` asks for more retries than `retries.within` has time for: 1
+     --> airlock.toml:5:11
+      |
+    5 | retries = 1
+      |           ^ 0 retries fit
+      |
+      = help: pauses begin below 100ms and double up to 2s: shorten `base` or `cap`, give `within` more than 0s, or ask for fewer
+    "#);
+    assert_snapshot!(faults("[retries]\nbase = \"1m\"\n"), @r#"
+    error: `retries.most` asks for more retries than `retries.within` has time for: 3
+     --> airlock.toml:2:8
+      |
+    2 | base = "1m"
+      |        ^^^^ 0 retries fit
+      |
+      = help: pauses begin below 1m and double up to 1m: shorten `base` or `cap`, give `within` more than 20s, or ask for fewer
+    "#);
+}
+
+#[test]
+fn fallbacks_that_lead_back_are_told_with_their_way() {
+    assert_snapshot!(faults(
+        r#"[tools."a.b"]
+fallback = "a.b"
+[tools."a.c"]
+fallback = "a.d"
+[tools."a.d"]
+fallback = "a.e"
+[tools."a.e"]
+fallback = "a.c"
+[tools."a.f"]
+fallback = "a.c"
+[tools."a.g"]
+fallback = "create_ticket"
+"#
+    ), @r#"
+    error: `tools."a.b".fallback` leads back to the tool itself: a.b → a.b
+     --> airlock.toml:2:12
+      |
+    2 | fallback = "a.b"
+      |            ^^^^^ a tool that does not lead back here
+      |
+      = help: leave one of them out: the last tool of the row has no fallback
+
+    error: `tools."a.c".fallback` leads back to the tool itself: a.c → a.d → a.e → a.c
+     --> airlock.toml:4:12
+      |
+    4 | fallback = "a.d"
+      |            ^^^^^ a tool that does not lead back here
+      |
+      = help: leave one of them out: the last tool of the row has no fallback
+
+    error: `tools."a.d".fallback` leads back to the tool itself: a.d → a.e → a.c → a.d
+     --> airlock.toml:6:12
+      |
+    6 | fallback = "a.e"
+      |            ^^^^^ a tool that does not lead back here
+      |
+      = help: leave one of them out: the last tool of the row has no fallback
+
+    error: `tools."a.e".fallback` leads back to the tool itself: a.e → a.c → a.d → a.e
+     --> airlock.toml:8:12
+      |
+    8 | fallback = "a.c"
+      |            ^^^^^ a tool that does not lead back here
+      |
+      = help: leave one of them out: the last tool of the row has no fallback
+
+    error: `tools.a.g.fallback` cannot be read
+      --> airlock.toml:12:12
+       |
+    12 | fallback = "create_ticket"
+       |            ^^^^^^^^^^^^^^^ a tool is named plugin.tool, such as desk.create_ticket
+
+    airlock.toml has 5 faults
+    "#);
+    let config = parse("[tools.\"a.b\"]\nfallback = \"a.c\"\n[tools.\"a.c\"]\nfallback = \"a.d\"\n").unwrap();
+    assert_eq!(config.tools[&"a.b".parse().unwrap()].fallback, Some("a.c".parse().unwrap()));
 }
 
 #[test]
@@ -1012,6 +1118,7 @@ fn settings_in(path: &str, value: &DeValue<'_>) -> BTreeSet<String> {
             | "secrets"
             | "tools"
             | "mcp.names"
+            | "prices"
     );
     match value {
         DeValue::Table(table) => {
@@ -1035,4 +1142,84 @@ fn settings_in(path: &str, value: &DeValue<'_>) -> BTreeSet<String> {
         | DeValue::Datetime(_)
         | DeValue::Array(_) => BTreeSet::from([path.to_owned()]),
     }
+}
+
+#[test]
+fn every_kind_of_value_is_described_where_another_came() {
+    let told = |text: &str| {
+        let faults = parse(text).unwrap_err();
+        let told = faults
+            .list()
+            .iter()
+            .map(|fault| format!("{} | {}", fault.text, fault.expected.as_deref().unwrap_or_default()));
+        told.collect::<Vec<_>>().join("\n")
+    };
+    let all = [
+        "[[plugin.p.http]]\norigin = 5\nmethods = [1]\npaths = [2]\naddresses = [3]",
+        "[[plugin.p.http]]\norigin = \"https://a.example\"\nmethods = [\"GET\"]\naddresses = [\"10.0.0.0/99\", \"::ffff:1.2.3.4\"]",
+        "[secrets]\ntoken = { env = 5 }\nBad_Name = { env = \"A\" }",
+        "lock = \"loose\"",
+    ];
+    assert_snapshot!(all.map(told).join("\n"), @r#"
+    `plugin.p.http.origin` is a number | an origin, such as https://api.example.com
+    `plugin.p.http.methods` is a number | a method is in capitals, such as GET or POST
+    `plugin.p.http.paths` is a number | a path, such as /orders/*
+    `plugin.p.http.addresses` is a number | an address or a range of them, such as 127.0.0.1 or 10.1.0.0/16
+    `plugin.p.http.addresses` cannot be read | the number after the / is from 0 to 32
+    `plugin.p.http.addresses` cannot be read | an IPv4 address in the clothes of IPv6; write 1.2.3.4
+    `secrets.token.env` is a number | a variable of the environment, such as DESK_TOKEN
+    `Bad_Name` cannot be a name under `secrets` | a secret's name is lower-case letters, digits and single _, and begins with a letter
+    `lock` cannot be read | "first" where a plugin is taken as it is first seen, "strict" where it waits for `airlock trust`
+    "#);
+}
+
+#[test]
+fn calls_in_the_background_have_retries_and_a_time_of_their_own() {
+    let config = parse("").unwrap();
+    assert_eq!(config.retries_in_background, crate::model::retry::Policy::patient());
+    assert_eq!(config.limits.background, Duration::from_secs(24 * 3600));
+    let written = "[retries]\nretry_after = \"1m\"\n[retries.background]\nmost = 2\nbase = \"5s\"\ncap = \"6h\"\n\
+                   [limits]\nbackground = \"3days\"\n";
+    let config = parse(written).unwrap();
+    let policy = config.retries_in_background;
+    let times = [policy.base, policy.cap, policy.asked, config.limits.background];
+    assert_eq!((policy.most, times.map(|time| time.as_secs())), (2, [5, 21_600, 60, 259_200]));
+    assert_eq!(config.retries.most, 3);
+}
+
+#[test]
+fn retries_in_the_background_that_cannot_be_are_refused_with_what_they_may_be() {
+    let fault = |text: &str| parse(text).unwrap_err().to_string();
+    let faults = [
+        fault("[retries.background]\nmost = 101\nbase = \"2m\"\ncap = \"1m\"\n"),
+        fault("[limits]\nattempt = \"1m\"\nbackground = \"30s\"\n"),
+        fault("[retries.background]\nwithin = \"1m\"\n"),
+    ];
+    assert_snapshot!(faults.join("\n"), @r#"
+    error: `retries.background.most` is out of bounds
+     --> airlock.toml:2:8
+      |
+    2 | most = 101
+      |        ^^^ at most 100
+
+    error: `retries.background.cap` is out of bounds
+     --> airlock.toml:4:7
+      |
+    4 | cap = "1m"
+      |       ^^^^ at least 2m
+
+    airlock.toml has 2 faults
+    error: `limits.background` is out of bounds
+     --> airlock.toml:3:14
+      |
+    3 | background = "30s"
+      |              ^^^^^ at least 1m
+    error: unknown setting `retries.background.within`
+     --> airlock.toml:2:1
+      |
+    2 | within = "1m"
+      | ^^^^^^ not a setting of `retries.background`
+      |
+      = help: `within` stands under `[retries]`
+    "#);
 }

@@ -5,11 +5,13 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::budgets::{Budget, Model, ModelPrice, Spending};
 use super::log::Log;
 use super::loops::Loops;
 use super::read::{Named, Read, Reader, Text, tables};
 use super::resolved::{AddressRange, DirectoryAccess, Pinning};
-use super::retries::{Breaker, Retries};
+use super::retries::{Breaker, Probe, Retries};
+use super::tools::Tool;
 use crate::model::caller::{Confirm, ToolPattern};
 use crate::model::id::{CallerName, NotAScene, NotAUser, SceneName, ToolName, UserName, is_name};
 use crate::model::manifest::Risk;
@@ -29,6 +31,9 @@ tables! {
         limits: Limits,
         retries: Retries,
         breaker: Breaker,
+        budgets: Spending,
+        prices: Named<Model, ModelPrice>,
+        probe: Probe,
         tools: Named<ToolName, Tool>,
         loops: Loops,
         http: Http,
@@ -69,12 +74,14 @@ tables! {
         tools: Vec<Spanned<ToolPattern>>,
         scenes: Vec<Spanned<SceneName>>,
         confirm: Named<ToolName, Confirm>,
+        budget: Budget,
         users: Named<UserName, User>,
     }
 
-    /// `[callers.NAME.users.USER]`: what a user is permitted of it.
+    /// `[callers.NAME.users.USER]`: what a user is permitted of it, and may spend.
     User {
         permissions: Vec<Spanned<String>>,
+        budget: Budget,
     }
 
     /// `[scenes.NAME]`: a choice of tools.
@@ -93,6 +100,7 @@ tables! {
     Limits {
         attempt: Duration,
         run: Duration,
+        background: Duration,
         connect: Duration,
         read: Duration,
         fuel: u64,
@@ -113,13 +121,7 @@ tables! {
         keep: Duration,
         tombstone: Duration,
         payloads: Duration,
-    }
-
-    /// `[tools."plugin.tool"]`: what holds for one tool.
-    Tool {
-        confirm: Confirm,
-        timeout: Duration,
-        retries: u64,
+        same_action: Duration,
     }
 
     /// `[compile]`: what bounds the compiling of plugins.
@@ -353,18 +355,6 @@ impl Text for Risk {
     }
 }
 
-impl Text for Confirm {
-    const IS: &'static str = "\"none\" where nobody is asked, \"person\" where a person is";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self::Nobody),
-            "person" => Ok(Self::Person),
-            _ => Err(String::new()),
-        }
-    }
-}
-
 impl Text for Pinning {
     const IS: &'static str = "\"first\" where a plugin is taken as it is first seen, \"strict\" where it waits for `airlock trust`";
 
@@ -389,11 +379,9 @@ impl Text for Bytes {
     const IS: &'static str = "a size with its unit, such as \"64 KiB\" or \"8 MiB\"";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let bare = text.bytes().all(|byte| byte.is_ascii_digit());
-        if bare {
-            Err(String::new())
-        } else {
-            text.parse().map(|size: bytesize::ByteSize| Self(size.as_u64())).map_err(|_| String::new())
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(String::new());
         }
+        text.parse().map(|size: bytesize::ByteSize| Self(size.as_u64())).map_err(|_| String::new())
     }
 }

@@ -7,12 +7,15 @@ mod call;
 mod check;
 mod clean;
 mod completions;
+mod costs;
 mod decide;
 mod doctor;
+mod events;
 mod explain;
 mod fields;
 mod hints;
 mod init;
+mod late;
 mod layout;
 mod log;
 mod mcp;
@@ -23,6 +26,7 @@ mod preview;
 mod problem;
 mod progress;
 mod runs;
+mod serve;
 mod setup;
 mod stats;
 mod tool;
@@ -75,12 +79,16 @@ enum Command {
     Decide(decide::Arguments),
     /// Say how the calls of each tool went: how many, how they ended, how long they took, what they cost
     Stats(stats::Arguments),
+    /// Say what calls cost, and what is left of budgets
+    Costs(costs::Arguments),
     /// Show all that was called in one conversation
     Trace(trace::Arguments),
     /// List the backends that are left alone, or say what holds for one
     Breakers(breakers::Arguments),
     /// Serve an MCP client over standard input and output
     Mcp(mcp::Arguments),
+    /// Make the calls that are left to the background, until it is ended
+    Serve,
     /// Print the lines by which an MCP client starts this host
     Setup(setup::Arguments),
     /// Accept a plugin that changed, or list those that wait for it
@@ -139,6 +147,7 @@ async fn dispatch(arguments: Arguments, output: Output) -> Result<Exit, Problem>
         // Done before there are threads.
         Command::Compile { .. } => Ok(Exit::Done),
         Command::Mcp(arguments) => mcp::run(&arguments, config, output).await,
+        Command::Serve => serve::run(config, output).await,
         Command::Setup(arguments) => setup::run(&arguments, config, output),
         Command::Trust(arguments) => trust::run(&arguments, config, output).await,
         Command::Tools(arguments) => tools::run(&arguments, config, output).await,
@@ -147,6 +156,7 @@ async fn dispatch(arguments: Arguments, output: Output) -> Result<Exit, Problem>
         Command::Decide(arguments) => decide::run(arguments, config, output).await,
         Command::Breakers(arguments) => breakers::run(&arguments, config, output).await,
         Command::Stats(arguments) => stats::run(&arguments, config, output).await,
+        Command::Costs(arguments) => costs::run(&arguments, config, output).await,
         Command::Trace(arguments) => trace::run(&arguments, config, output).await,
     }
 }

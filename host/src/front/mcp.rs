@@ -5,7 +5,6 @@
 mod answer;
 mod asked;
 mod door;
-mod leave;
 mod listing;
 mod names;
 mod own;
@@ -20,12 +19,13 @@ use std::time::Duration;
 
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
+use tokio::signal::unix::SignalKind;
 
-use crate::host::{Cancel, Host};
+use super::leave::Leave;
+use crate::host::{Cancel, Host, Worker};
 use crate::model::id::{CallerName, SceneName};
 use crate::model::limits::Limits;
 use door::Door;
-use leave::Leave;
 use stdio::Stdio;
 use wire::Wire;
 
@@ -55,7 +55,8 @@ impl fmt::Display for Shut {
 
 impl std::error::Error for Shut {}
 
-/// Serves one client, with the plugins of a host that has loaded them, until standard input ends, and then waits for what is under way.
+/// Serves one client, with the plugins of a host that has loaded them, until standard input ends, and then waits for what is under way. Meanwhile
+/// the worker makes calls in the background.
 /// SIGTERM is the same, but for the time that is waited.
 ///
 /// # Errors
@@ -65,14 +66,21 @@ pub async fn serve(
     limits: &Limits,
     caller: CallerName,
     scene: Option<SceneName>,
+    worker: Worker,
 ) -> Result<(), Shut> {
     let longest = usize::try_from(limits.input.saturating_add(BESIDE)).unwrap_or(usize::MAX);
-    let Stdio { lines, out, written } = stdio::take(longest).map_err(Shut::Streams)?;
-    let leave = Leave::listen().map_err(Shut::Streams)?;
+    let Stdio { lines, out, mut delivered, written } = stdio::take(longest).map_err(Shut::Streams)?;
+    let leave = Leave::listen(&[SignalKind::terminate()]).map_err(Shut::Streams)?;
     let gone = Cancel::default();
     // A call waits for its key, then for a place, and then for its end.
     let patience = limits.wait.saturating_mul(3);
-    let wire = Wire::new(lines, out, gone.clone(), leave.clone(), patience);
+    let wire = Wire::new(lines, out, host.clone(), gone.clone(), leave.clone(), patience);
+    let told = host.clone();
+    let deliveries = tokio::spawn(async move {
+        while let Some(run) = delivered.recv().await {
+            told.delivered(run).await;
+        }
+    });
     let door = Arc::new(Door::new(host.clone(), caller, scene, gone));
     let since = door.since_now();
     let served = match Arc::clone(&door).serve(wire).await {
@@ -89,11 +97,13 @@ pub async fn serve(
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(Shut::Beginning(error.to_string())),
     };
+    // Nothing more is taken up; what was left to the background waits for another process.
+    drop(worker);
     // The client is gone; what it asked for goes on to its end, which its key gives it when it comes again.
     tokio::select! {
         () = host.quiet(limits.attempt.saturating_add(limits.read)) => {}
         () = leave.over.asked() => {}
     }
-    let _ = tokio::time::timeout(LAST_LINES, written).await;
+    let _ = tokio::time::timeout(LAST_LINES, async { (written.await, deliveries.await) }).await;
     served
 }

@@ -10,6 +10,8 @@ use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::health::Health;
 use crate::model::id::{CallerName, ToolName};
+use crate::model::origin::OriginPattern;
+use crate::sandbox::grants::Grants;
 use crate::store::Force;
 
 /// One tool and one origin where something went wrong of late, or an operator said something.
@@ -17,7 +19,7 @@ use crate::store::Force;
 pub struct Backend {
     /// The tool.
     pub tool: ToolName,
-    /// The origin, or the pattern under which it is granted; empty for a tool that sends nothing.
+    /// The origin, or a pattern that an operator holds; empty for attempts that sent nothing.
     pub origin: String,
     /// How its breaker stands.
     pub state: BackendState,
@@ -77,8 +79,8 @@ impl Host {
         Ok(ill.into_iter().map(|(tool, origin, health)| Backend::of(tool, origin, &health)).collect())
     }
 
-    /// Holds the breakers of a tool open or closed, whatever happens, or leaves them to the host again: those of one origin, or
-    /// of all that it may go to. Gives their origins.
+    /// Holds the breakers of a tool open or closed, whatever happens, or leaves them to the host again: those of one origin, of
+    /// the origins under a pattern that is granted, or of all that it may go to. Gives the origins and patterns.
     ///
     /// # Errors
     /// Where there is no such tool, or it goes to no such origin, or the store cannot be written.
@@ -92,13 +94,15 @@ impl Host {
         let setting = self.parts.setting();
         let asker = resolve::asker(&setting, &CallerName("local".to_owned()), None, None)?;
         let entry = resolve::tool(&setting, &asker, tool)?;
-        let known = &entry.grants.origins;
+        let grants = &entry.grants;
+        let patterns = grants.patterns.iter().map(ToString::to_string);
+        let known: Vec<String> = grants.origins.iter().cloned().chain(patterns).collect();
         let origins = match origin {
             None => known.clone(),
-            Some(origin) => known.iter().filter(|one| *one == origin).cloned().collect(),
+            Some(origin) => meant(grants, &known, origin).into_iter().collect(),
         };
         if origins.is_empty() {
-            return Err(nowhere(&entry.name, origin, known));
+            return Err(nowhere(&entry.name, origin, &known));
         }
         let force = Force { tool: entry.name.clone(), origins: origins.clone(), forced };
         self.parts.store.force(force).await.map_err(|failure| decide::refusal(&failure))?;
@@ -106,16 +110,20 @@ impl Host {
     }
 }
 
+/// The origin or the pattern that is meant, as it is kept; none where the tool does not go there.
+fn meant(grants: &Grants, known: &[String], asked: &str) -> Option<String> {
+    let pattern: OriginPattern = asked.parse().ok()?;
+    let text = pattern.to_string();
+    let reached = pattern.one().is_some_and(|origin| grants.reaches(origin));
+    (reached || known.contains(&text)).then_some(text)
+}
+
 fn nowhere(tool: &ToolName, asked: Option<&str>, known: &[String]) -> Failure {
-    let known: Vec<&str> = known.iter().map(String::as_str).filter(|origin| !origin.is_empty()).collect();
-    let text = match (asked, known.as_slice()) {
-        (Some(asked), []) => format!("{tool} goes to no origin that has a breaker: {asked}"),
-        (Some(asked), known) => {
-            format!("{tool} does not go there, but to {}: {asked}", known.join(", "))
-        }
-        (None, _) => {
-            format!("no breaker stands between {tool} and where it goes: it is granted patterns, or nothing")
-        }
+    let text = match asked.filter(|_| !known.is_empty()) {
+        Some(asked) => format!("{tool} does not go there, but to {}: {asked}", known.join(", ")),
+        None => format!(
+            "no breaker stands between {tool} and where it goes: it sends nothing, or nothing of it is granted"
+        ),
     };
     Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text).with_detail("origins", known)
 }

@@ -2,11 +2,27 @@
 
 use std::path::Path;
 
-use crate::config::{Config, Faults};
+use crate::config::{Config, Diagnosed, Faults};
 use crate::plugin::Bar;
 use crate::plugin::lock::Lock;
 use crate::plugin::mentions::{barred, missing_of};
 use crate::plugin::survey::{Declared, survey};
+
+/// The configuration for whoever only looks: where nothing is wrong with it but grants and secrets, what is left of it, beside
+/// its faults.
+///
+/// # Errors
+/// As [`configuration`], where anything else is wrong.
+pub fn configuration_to_list(named: Option<&Path>) -> Result<(Config, Option<Faults>), Faults> {
+    let faults = match configuration(named) {
+        Ok(config) => return Ok((config, None)),
+        Err(faults) => faults,
+    };
+    match Config::diagnose(named) {
+        Diagnosed { config: Some(config), grants_alone: true, .. } => Ok((config, Some(faults))),
+        Diagnosed { .. } => Err(faults),
+    }
+}
 
 /// Finds and reads the configuration. Where it has faults, what it names and no plugin has is among them, as far as
 /// `airlock.lock` knows the plugins: none is loaded, and nothing is started.

@@ -1,6 +1,7 @@
 //! Whether a host could start and do its work here, and what would mend it where it could not; nothing is changed.
 
 mod named;
+mod waits;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -88,9 +89,9 @@ pub async fn examine(named: Option<&Path>) -> Vec<Found> {
             found.extend(files);
             found.extend(faults);
             found.extend(named::grants(config, &declared));
+            found.extend(named::addresses(config));
             found.extend(lock(config, &surveyed));
-            found.push(store(&config.state));
-            found.extend(readable(&config.state));
+            found.extend(store(&config.state));
             found.push(cache(config));
             found.push(clock(&[
                 config.file.clone(),
@@ -205,15 +206,25 @@ fn lock(config: &Config, surveyed: &[Surveyed]) -> Vec<Found> {
     found
 }
 
-fn store(folder: &Path) -> Found {
-    let shown = folder.display();
-    let Inspected { version, known, open, free, .. } = match inspect(folder) {
-        Ok(Some(inspected)) => inspected,
-        Ok(None) => {
-            return Found::well("store", format!("nothing is kept yet: {shown} is made when it is needed"));
+fn store(folder: &Path) -> Vec<Found> {
+    match inspect(folder) {
+        Ok(Some(inspected)) => {
+            let mut found = vec![usable(folder, &inspected)];
+            found.extend(inspected.readable.iter().map(|file| readable(file)));
+            found.extend(waits::waits(&inspected.waits));
+            found
         }
-        Err(failure) => return Found::faulty("store", failure.to_string(), failure.hint()),
-    };
+        Ok(None) => {
+            let text = format!("nothing is kept yet: {} is made when it is needed", folder.display());
+            vec![Found::well("store", text)]
+        }
+        Err(failure) => vec![Found::faulty("store", failure.to_string(), failure.hint())],
+    }
+}
+
+fn usable(folder: &Path, inspected: &Inspected) -> Found {
+    let shown = folder.display();
+    let Inspected { version, known, open, free, .. } = *inspected;
     let left = ByteSize::b(free).display().iec();
     if free < LITTLE {
         let text = format!("{left} are left on its disk: {shown}");
@@ -234,15 +245,10 @@ fn store(folder: &Path) -> Found {
     Found::well("store", format!("{shown}: {version}, {by}, {left} left on its disk"))
 }
 
-fn readable(folder: &Path) -> Vec<Found> {
-    let inspected = inspect(folder).ok().flatten();
-    let readable = inspected.map(|inspected| inspected.readable).unwrap_or_default();
-    let one = |path: PathBuf| {
-        let shown = path.display().to_string();
-        let text = format!("others could read it if they entered its folder: {shown}");
-        Found::doubtful("store", text, format!("`chmod 600 {shown}`"))
-    };
-    readable.into_iter().map(one).collect()
+fn readable(file: &Path) -> Found {
+    let shown = file.display();
+    let text = format!("others could read it if they entered its folder: {shown}");
+    Found::doubtful("store", text, format!("`chmod 600 {shown}`"))
 }
 
 fn cache(config: &Config) -> Found {
@@ -280,5 +286,50 @@ fn clock(files: &[PathBuf]) -> Found {
             )
         }
         Some(_) | None => Found::well("clock", format!("it says {}", shown(now))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite;
+
+    #[test]
+    fn a_store_is_told_by_its_version_who_has_it_open_and_what_is_left() {
+        let inspected = |version, open, free| Inspected {
+            version,
+            known: 9,
+            open,
+            free,
+            readable: Vec::new(),
+            waits: sqlite::Waits::default(),
+        };
+        let all = [
+            inspected(None, 0, 1 << 40),
+            inspected(Some(9), 1, 1 << 40),
+            inspected(Some(7), 2, 1 << 40),
+            inspected(Some(9), 0, 1 << 29),
+            inspected(Some(9), 0, 1 << 20),
+        ];
+        let told = all.map(|inspected| {
+            let Found { health, text, mend, .. } = usable(Path::new("/state"), &inspected);
+            format!("{}: {text}{}", health.word(), mend.map(|mend| format!("\n  {mend}")).unwrap_or_default())
+        });
+        insta::assert_snapshot!(told.join("\n"), @"
+        ok: /state: no database yet, not open at the moment, 1.0 TiB left on its disk
+        ok: /state: version 9, open in 1 process, 1.0 TiB left on its disk
+        ok: /state: version 7, which the next start brings to 9, open in 2 processes, 1.0 TiB left on its disk
+        warn: 512.0 MiB are left on its disk: /state
+          free space there, or move the folder and name it with `state`
+        fault: 1.0 MiB are left on its disk: /state
+          free space there, or move the folder and name it with `state`
+        ");
+    }
+
+    #[test]
+    fn a_state_folder_that_is_not_there_is_made_when_it_is_needed() {
+        let found = store(Path::new("/tmp/no-such-folder/state"));
+        assert_eq!(found[0].text, "nothing is kept yet: /tmp/no-such-folder/state is made when it is needed");
+        assert_eq!(found[0].health, Health::Well);
     }
 }

@@ -1,18 +1,21 @@
 //! What was called, as whoever may look is shown it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::{Value, json};
 
 use super::Host;
 use super::under_way::UnderWay;
 use crate::call::shape::private::{self, Look};
-use crate::call::{decide, page, past, rollback};
+use crate::call::{decide, page, past, probe, rollback};
 use crate::model::caller::ToolPattern;
 use crate::model::clock::Timestamp;
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
 use crate::model::id::{CallerName, NotAnId, RunId, TraceId, UserName};
 use crate::model::past::{Probed, Rollback};
+use crate::model::refused::Refused;
 use crate::model::reply::Page;
 use crate::model::run::{Record, Summary};
 use crate::model::state::Standing;
@@ -38,13 +41,14 @@ pub struct Traced {
     pub trace: TraceId,
     /// Its runs, in their order.
     pub runs: Vec<Record>,
+    /// What was refused before it had a run, in its order.
+    pub refused: Vec<Refused>,
     /// Whether there are more than these.
     pub more: bool,
 }
 
 impl Host {
-    /// How the calls of these tools went that began no longer ago than this. Calls that were refused before they began
-    /// are not among them.
+    /// How the calls of these tools went that came in no longer ago than this, those that were refused among them.
     ///
     /// # Errors
     /// Where the store cannot be read.
@@ -55,7 +59,7 @@ impl Host {
         Ok(Stats { since, tools })
     }
 
-    /// What was called in the conversation of this trace, or of this run. What is hidden is not there, and what is
+    /// What was called in the conversation of this trace, or of this run, and what of it was refused. What is hidden is not there, and what is
     /// private is told by a hash.
     ///
     /// # Errors
@@ -66,7 +70,11 @@ impl Host {
         let traced = |trace: &TraceId| {
             self.parts.store.traced(trace, most).map_err(|failure| decide::refusal(&failure))
         };
+        let refused = |trace: &TraceId| {
+            self.parts.store.refused(trace, most).map_err(|failure| decide::refusal(&failure))
+        };
         let (trace, mut ids) = match traced(&asked)? {
+            ids if ids.is_empty() && !refused(&asked)?.is_empty() => (asked, ids),
             // Whoever has a run at hand means the conversation that it belongs to.
             ids if ids.is_empty() => {
                 let range = RunId::beginning(id).ok_or_else(|| untraced(id))?;
@@ -81,10 +89,12 @@ impl Host {
             }
             ids => (asked, ids),
         };
-        let more = ids.len() > TRACED;
+        let mut refused = refused(&trace)?;
+        let more = ids.len() > TRACED || refused.len() > TRACED;
         ids.truncate(TRACED);
+        refused.truncate(TRACED);
         let runs = ids.iter().map(|run| self.run(&run.to_string())).collect::<Result<_, _>>()?;
-        Ok(Traced { trace, runs, more })
+        Ok(Traced { trace, runs, refused, more })
     }
 
     /// A part of the whole result of a run that this caller asked for, for this user: the first, or the one after.
@@ -147,12 +157,13 @@ impl Host {
     }
 
     /// Takes back what a run did, by a person's word: by its plugin's own way, and in lent folders by the host. What
-    /// somebody has changed since is left alone, and so is what only a person can undo; the run then waits for a person.
+    /// somebody has changed since is left alone, and so is what only a person can undo; the run then waits for a person, as it
+    /// did where nothing of it was touched.
     /// What was taken back before is not touched again. It goes on when the future is dropped.
     ///
     /// # Errors
     /// Where the run has not ended, or left nothing behind, or its plugin fails: then it can be tried again. Where it
-    /// could not even begin, the run is as it was.
+    /// could not even begin, or failed before it touched anything, the run is as it was.
     pub async fn rollback(&self, run: &str, person: &str) -> Result<Rollback, Failure> {
         self.load().await;
         let record = self.record(run)?;
@@ -175,14 +186,35 @@ impl Host {
         past::fingerprint(&self.parts, &self.record(run)?).await
     }
 
-    /// Whether a run took effect, as its plugin finds out; nothing is changed.
+    /// Whether a run took effect, as its plugin finds out, with its result as JSON text; nothing is changed.
     ///
     /// # Errors
     /// As [`Host::fingerprint`].
-    pub async fn probe(&self, run: &str) -> Result<Probed, Failure> {
+    pub async fn probe(&self, run: &str) -> Result<Probed<String>, Failure> {
         self.load().await;
         let _under_way = self.parts.enter();
         past::probe(&self.parts, &self.record(run)?).await
+    }
+
+    /// Takes note that the result of this run is on its way to whoever asked.
+    pub fn delivering(&self, run: RunId) {
+        self.parts.delivering(run);
+    }
+
+    /// Writes down that the result of this run has reached whoever asked: until then, an agent that asks again gets it.
+    pub async fn delivered(&self, run: RunId) {
+        self.parts.delivered(run).await;
+    }
+
+    /// Settles what waits for a person only since nobody knows what became of it, as far as plugins find that out. Gives how
+    /// many runs that were.
+    ///
+    /// # Errors
+    /// Where the store cannot be used.
+    pub async fn find_out(&self) -> Result<u32, Failure> {
+        self.load().await;
+        let _under_way = self.parts.enter();
+        probe::settle_all(&self.parts).await.map_err(|failure| decide::refusal(&failure))
     }
 
     fn kept(&self, record: &Record) -> Result<Kept, Failure> {
@@ -200,11 +232,19 @@ impl Host {
                 record.ok_or_else(|| wrong(format!("there is no such run: {id}")))
             }
             several => {
-                let ids: Vec<String> = several.iter().map(|summary| summary.run.to_string()).collect();
-                Err(wrong(format!("several runs begin so; give more of the id: {}", ids.join(", "))))
+                let candidates: Vec<Value> = several.iter().map(candidate).collect();
+                let text = format!("several runs begin so; give more of the id: {id}");
+                Err(wrong(text).with_detail("candidates", candidates))
             }
         }
     }
+}
+
+/// One of several runs that may be meant, by what a person knows of it.
+fn candidate(run: &Summary) -> Value {
+    let began = UNIX_EPOCH + Duration::from_millis(u64::try_from(run.began.0).unwrap_or(0));
+    let began = humantime::format_rfc3339_millis(began).to_string();
+    json!({ "run": run.run, "tool": run.tool, "state": run.state.word(), "began": began })
 }
 
 /// What is said where neither a trace nor a run has this id.

@@ -212,6 +212,16 @@ impl Breaker {
         self.ill
     }
 
+    /// The latest moment that it knows of: as long as that is not past, it matters.
+    pub fn latest(&self) -> Timestamp {
+        let counted = self.slices.last().map_or(Timestamp(0), |slice| slice.begins);
+        match self.state {
+            State::Closed => counted,
+            State::Open { until, .. } => until,
+            State::HalfOpen { probe, .. } => probe.map_or(counted, |probe| probe.until),
+        }
+    }
+
     /// Whether it is as if nothing had ever happened, so that it need not be kept.
     pub fn is_clear(&self) -> bool {
         *self == Self::default()
@@ -444,6 +454,53 @@ mod tests {
             // Whatever happened, somebody may try in the end.
             let end = now + 2_000_000_000;
             prop_assert!(!matches!(breaker.ask(99, at(end + 1_000_000_000), at(end)), Answer::Refuse(_)));
+        }
+
+        #[test]
+        fn only_a_failure_opens_it_and_so_many_in_a_row_always_do(
+            in_a_row in 1_u32..8,
+            percent in 1_u32..=100,
+            least in 1_u32..20,
+            steps in prop::collection::vec((told(), 0_i64..20_000), 0..100),
+        ) {
+            let policy = Policy { in_a_row, percent, least, ..Policy::default() };
+            let (mut breaker, mut now, mut ill) = (Breaker::default(), 0, 0);
+            for (told, later) in steps {
+                now += later;
+                ill = match told {
+                    Told::Ill => ill + 1,
+                    Told::Well => 0,
+                    Told::Nothing => ill,
+                };
+                breaker.tell(&policy, 1, told, at(now));
+                let opened = matches!(breaker.state, State::Open { .. });
+                prop_assert!(!opened || told == Told::Ill);
+                prop_assert!(opened || ill < in_a_row);
+                if opened {
+                    (breaker, ill) = (Breaker::default(), 0);
+                }
+            }
+        }
+
+        #[test]
+        fn each_probe_that_fails_keeps_it_open_for_longer_up_to_the_bound(
+            open in 1_u64..120,
+            longest in 120_u64..2_000,
+            fails in 1_usize..12,
+        ) {
+            let policy = Policy { open: Duration::from_secs(open), longest: Duration::from_secs(longest), ..Policy::default() };
+            let (mut breaker, mut now, mut before) = (Breaker::default(), 0, Duration::ZERO);
+            (0..policy.in_a_row).for_each(|by| breaker.tell(&policy, u64::from(by), Told::Ill, at(now)));
+            for _ in 0..fails {
+                let State::Open { since, until } = breaker.state else { panic!("nobody tried it") };
+                let stays = until.since(since);
+                prop_assert!(stays >= before && stays <= policy.longest);
+                prop_assert!(stays == policy.longest || before.is_zero() || stays == before * 2);
+                now = until.0 - at(0).0;
+                prop_assert_eq!(ask(&mut breaker, 9, now), Answer::Probe);
+                breaker.tell(&policy, 9, Told::Ill, at(now));
+                before = stays;
+            }
         }
 
         #[test]

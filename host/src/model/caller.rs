@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use super::budget::Allowance;
 use super::id::{CallerName, SceneName, ToolName, UserName};
 use super::manifest::Risk;
 
@@ -26,6 +27,19 @@ pub struct Caller {
     pub other_users: Option<BTreeSet<String>>,
     /// Who says yes to its calls, where it is not what holds for the tool.
     pub confirm: BTreeMap<ToolName, Confirm>,
+    /// What it may spend.
+    pub budgets: CallerBudgets,
+}
+
+/// What a caller may spend, and users on whose behalf it asks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CallerBudgets {
+    /// For all of them together.
+    pub own: Allowance,
+    /// Single users.
+    pub users: BTreeMap<UserName, Allowance>,
+    /// Each user who is not among these.
+    pub others: Allowance,
 }
 
 /// Who says yes to a call.
@@ -52,6 +66,7 @@ impl Caller {
             users: BTreeMap::new(),
             other_users: None,
             confirm: BTreeMap::new(),
+            budgets: CallerBudgets::default(),
         }
     }
 
@@ -144,6 +159,13 @@ impl Asker {
         let held = self.caller.users.get(user).or(self.caller.other_users.as_ref())?;
         let of_user = without(&|one| held.contains(one));
         (!of_user.is_empty()).then_some(Lacking { who: Who::User, permissions: of_user })
+    }
+
+    /// What the caller may spend, and its user.
+    pub fn allowances(&self) -> [Allowance; 2] {
+        let CallerBudgets { own, users, others } = &self.caller.budgets;
+        let of_user = self.user.as_ref().map(|user| users.get(user).unwrap_or(others));
+        [*own, of_user.copied().unwrap_or_default()]
     }
 
     /// Who says yes to a call of the tool, where the operator says so for this caller.

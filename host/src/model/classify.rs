@@ -1,5 +1,7 @@
 //! What an attempt means, computed from how it ended and from what is known of its effects.
 
+mod verdict;
+
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -10,10 +12,14 @@ use super::effect::{Effect, EffectState, Left};
 use super::failure::{Failure, Kind};
 use super::limits::Limit;
 use super::reply::Output;
-use super::state::{Event, Reason};
+pub use verdict::Verdict;
 
 /// When asking again makes sense, where no sandbox was free: attempts end by themselves.
 const COME_BACK: Duration = Duration::from_secs(1);
+
+/// What is told where only the same key goes on with what was begun.
+pub const SAME_KEY: &str =
+    "ask again with the key in details.key, and with no other: what was done under it is not done twice";
 
 /// How an attempt ended, before its effects are looked at.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +34,13 @@ pub enum Ended {
     BadOutput(String),
     /// A limit ended it.
     Limit(Limit),
+    /// It failed, since a backend that it needs is left alone: for so long, or until an operator says otherwise.
+    LeftAlone {
+        /// How long.
+        wait: Option<Duration>,
+        /// Which backend; the text is for the log.
+        log: String,
+    },
     /// It did not begin: the sandboxes that ran left no room for this one; the text is for the log.
     NoRoom(String),
     /// What was about to be done could not be written down, or what was asked for not be read.
@@ -46,6 +59,7 @@ impl Ended {
         match self {
             Self::Declared(failure) => failure.kind.retryable(),
             Self::Limit(Limit::Time(_))
+            | Self::LeftAlone { .. }
             | Self::NoRoom(_)
             | Self::StoreFailed(_)
             | Self::Withdrawn
@@ -73,6 +87,8 @@ impl Ended {
         match self {
             Self::Declared(failure) => failure.kind.retryable(),
             Self::Limit(Limit::Time(_)) | Self::NoRoom(_) => true,
+            // As where it is known ahead: nobody is kept waiting for a backend that is left alone.
+            Self::LeftAlone { .. } => false,
             Self::Replied(_)
             | Self::Trapped(_)
             | Self::BadOutput(_)
@@ -94,6 +110,39 @@ impl Ended {
         }
     }
 
+    /// The limit that ended it.
+    fn limit(&self) -> Option<Limit> {
+        if let Self::Limit(limit) = self { Some(limit.clone()) } else { None }
+    }
+
+    /// The same end, once it was found out that nothing was done; none where the guest said that it was.
+    #[must_use]
+    pub fn undone(self) -> Option<Self> {
+        match self {
+            Self::Replied(_) => None,
+            Self::Declared(failure) if failure.kind == Kind::UnknownOutcome => {
+                let message =
+                    format!("{}; nothing was done, as the tool's plugin found out", failure.message);
+                Some(Self::Declared(Failure { kind: Kind::Transient, message, ..failure }))
+            }
+            Self::Drifted(log) => {
+                let text = "nothing was done, as the tool's plugin found out";
+                let mut failure = Failure::new(Kind::Transient, code::INTERRUPTED, text);
+                failure.log = Some(log);
+                Some(Self::Declared(failure))
+            }
+            Self::Declared(_)
+            | Self::Trapped(_)
+            | Self::BadOutput(_)
+            | Self::Limit(_)
+            | Self::LeftAlone { .. }
+            | Self::NoRoom(_)
+            | Self::StoreFailed(_)
+            | Self::Withdrawn
+            | Self::Interrupted => Some(self),
+        }
+    }
+
     /// Whether the guest itself said that it may have happened.
     fn doubtful(&self) -> bool {
         matches!(self, Self::Declared(failure) if failure.kind == Kind::UnknownOutcome)
@@ -112,6 +161,19 @@ impl Ended {
                 Some(failure)
             }
             Self::Limit(limit) => Some(limit.failure()),
+            Self::LeftAlone { wait, log } => {
+                let text = match wait {
+                    Some(_) => {
+                        "a backend that the tool needs keeps failing, so it is left alone for now; nothing was sent to it"
+                    }
+                    None => {
+                        "an operator lets nothing through to a backend that the tool needs; nothing was sent to it"
+                    }
+                };
+                let mut failure = Failure::new(Kind::Transient, code::CIRCUIT_OPEN, text);
+                failure.log = Some(log);
+                Some(failure.after(wait.unwrap_or_default()))
+            }
             Self::NoRoom(log) => {
                 let text = "the sandboxes that run now leave no room for another; nothing was run";
                 let mut failure = Failure::new(Kind::Throttled, code::OVERLOADED, text).after(COME_BACK);
@@ -125,7 +187,7 @@ impl Ended {
                 Some(failure)
             }
             Self::Drifted(log) => {
-                let mut failure = unknown(&[]);
+                let mut failure = unknown(&[], false);
                 failure.log = Some(log);
                 Some(failure)
             }
@@ -148,111 +210,15 @@ pub fn failure(ended: Ended) -> Failure {
     ended.word().unwrap_or_else(|| Failure::internal("an attempt without an end"))
 }
 
-/// What becomes of the run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    /// It did what was asked.
-    Done(Output),
-    /// It failed and left nothing that matters behind.
-    Failed {
-        /// Why.
-        failure: Failure,
-        /// Whether the key, given again, runs it again.
-        rearms: bool,
-    },
-    /// Part of it was done, and it failed.
-    Partial {
-        /// Why.
-        failure: Failure,
-        /// Whether the key, given again, runs it again.
-        rearms: bool,
-    },
-    /// It may have happened.
-    Unknown {
-        /// Why.
-        failure: Failure,
-        /// Whether the key, given again, runs it again.
-        rearms: bool,
-    },
-    /// It took its process down again and again.
-    Poisoned {
-        /// Why.
-        failure: Failure,
-    },
-}
-
-impl Verdict {
-    /// The event that the run is told.
-    pub fn event(&self) -> Event {
-        match self {
-            Self::Done(_) => Event::Completed,
-            Self::Failed { .. } => Event::Failed,
-            Self::Partial { .. } => Event::Suspended(Reason::HalfDone),
-            Self::Unknown { .. } => Event::Suspended(Reason::Unknown),
-            Self::Poisoned { .. } => Event::Suspended(Reason::Poison),
-        }
-    }
-
-    /// What came of it, where it did what was asked.
-    pub fn output(&self) -> Option<&Output> {
-        match self {
-            Self::Done(output) => Some(output),
-            Self::Failed { .. } | Self::Partial { .. } | Self::Unknown { .. } | Self::Poisoned { .. } => None,
-        }
-    }
-
-    /// Why it did not do what was asked; none where it did.
-    pub fn failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Done(_) => None,
-            Self::Failed { failure, .. }
-            | Self::Partial { failure, .. }
-            | Self::Unknown { failure, .. }
-            | Self::Poisoned { failure } => Some(failure),
-        }
-    }
-
-    /// Says when asking again makes sense, where it does and nothing earlier is known; `throttled` where the wait is
-    /// what stands against another attempt.
-    #[must_use]
-    pub fn later(mut self, wait: Duration, throttled: bool) -> Self {
-        if let Self::Failed { failure, .. } = &mut self
-            && failure.kind.retryable()
-        {
-            failure.retry_after = failure.retry_after.max(wait);
-            if throttled {
-                failure.kind = Kind::Throttled;
-            }
-        }
-        self
-    }
-
-    /// What becomes of a run whose attempts took their process down so often.
-    #[must_use]
-    pub fn poisoned(self, deaths: u32) -> Self {
-        let text = format!(
-            "the process that ran the call ended {deaths} times before the call did; do not repeat it: a person decides \
-             what becomes of it"
-        );
-        let mut failure = match self {
-            Self::Failed { .. } | Self::Done(_) => Failure::new(Kind::Internal, code::INTERNAL, ""),
-            Self::Partial { failure, .. } | Self::Unknown { failure, .. } | Self::Poisoned { failure } => {
-                failure
-            }
-        };
-        failure.message = text;
-        Self::Poisoned { failure }
-    }
-
-    /// Whether the key, given again, runs the same run again.
-    pub fn rearms(&self) -> bool {
-        match self {
-            Self::Failed { rearms, .. } | Self::Partial { rearms, .. } | Self::Unknown { rearms, .. } => {
-                *rearms
-            }
-            Self::Done(_) | Self::Poisoned { .. } => false,
-        }
-    }
+/// Why a change in a lent folder was not put back, after an attempt that came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotPutBack {
+    /// The effect's attempt.
+    pub attempt: u32,
+    /// Its ordinal.
+    pub ordinal: u32,
+    /// Why.
+    pub why: String,
 }
 
 /// Whether the host itself makes another attempt, as far as what was left behind goes: nothing that must happen once was
@@ -263,6 +229,17 @@ pub fn may_be_retried(ended: &Ended, effects: &[Effect]) -> bool {
     !left.once && (ended.may_be_retried() || (ended.doubtful() && !left.nothing()))
 }
 
+/// Whether a call that nobody waits for may be tried again once a backend is no longer left alone.
+pub fn may_be_tried_later(ended: &Ended, effects: &[Effect]) -> bool {
+    matches!(ended, Ended::LeftAlone { .. }) && !Left::by(effects).once
+}
+
+/// Whether nobody knows what became of a call that ended so: `classify` then says that it is unknown.
+pub fn in_doubt(ended: &Ended, effects: &[Effect]) -> bool {
+    let left = Left::by(effects);
+    left.open || matches!(ended, Ended::Drifted(_)) || (ended.doubtful() && !left.done)
+}
+
 /// Computes what an attempt means; `effects` are all of the step's that do more than read.
 pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
     let left = Left::by(effects);
@@ -270,21 +247,27 @@ pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
     if left.open {
         // What the guest doubts is what the journal holds as open: its key makes asking again safe.
         let may_pass = may_pass || (ended.doubtful() && !left.once);
+        let limit = ended.limit().map(|limit| limit.failure().message);
         let log = ended.word().map(|failure| failure.log.unwrap_or(failure.message));
-        let mut failure = unknown(effects);
+        let mut failure = unknown(effects, may_pass);
+        if let Some(limit) = limit {
+            failure.message.push_str("; ");
+            failure.message.push_str(&limit);
+        }
         failure.log = log;
         return Verdict::Unknown { failure, rearms: may_pass };
     }
     match ended {
         Ended::Replied(output) => Verdict::Done(output),
         Ended::Drifted(_) => {
-            let failure = ended.word().unwrap_or_else(|| unknown(effects));
+            let failure = ended.word().unwrap_or_else(|| unknown(effects, false));
             Verdict::Unknown { failure, rearms: false }
         }
         Ended::Declared(_)
         | Ended::Trapped(_)
         | Ended::BadOutput(_)
         | Ended::Limit(_)
+        | Ended::LeftAlone { .. }
         | Ended::NoRoom(_)
         | Ended::StoreFailed(_)
         | Ended::Withdrawn
@@ -296,7 +279,8 @@ pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
             }
             if left.done {
                 // A process that died judged nothing; what is done again under its key is what was done.
-                Verdict::Partial { failure: partial(effects, failure), rearms: interrupted && !left.once }
+                let rearms = interrupted && !left.once;
+                Verdict::Partial { failure: partial(effects, failure, rearms), rearms }
             } else if failure.kind == Kind::UnknownOutcome {
                 Verdict::Unknown { failure, rearms: false }
             } else {
@@ -306,19 +290,27 @@ pub fn classify(ended: Ended, effects: &[Effect]) -> Verdict {
     }
 }
 
-fn unknown(effects: &[Effect]) -> Failure {
-    let text = "the action may have happened and may not; do not repeat it: a person can find out and decide";
+fn unknown(effects: &[Effect], rearms: bool) -> Failure {
+    let text = if rearms {
+        format!("the action may have happened and may not; {SAME_KEY}")
+    } else {
+        "the action may have happened and may not; do not repeat it: a person can find out and decide"
+            .to_owned()
+    };
     let open = list(effects, EffectState::Open);
     let failure = Failure::new(Kind::UnknownOutcome, code::OUTCOME_UNKNOWN, text);
     if open.is_empty() { failure } else { failure.with_detail("open", open) }
 }
 
-fn partial(effects: &[Effect], cause: Failure) -> Failure {
+fn partial(effects: &[Effect], cause: Failure, rearms: bool) -> Failure {
     let mut text = String::from("part of the work was done before the call failed");
     if cause.kind != Kind::Internal {
         let _ = write!(text, " ({}: {})", cause.code, cause.message);
     }
-    text.push_str("; do not repeat it: a person decides what becomes of it");
+    let _ = match rearms {
+        true => write!(text, "; {SAME_KEY}"),
+        false => write!(text, "; do not repeat it: a person decides what becomes of it"),
+    };
     let mut failure = Failure::new(Kind::Partial, code::PARTLY_DONE, text)
         .with_detail("done", list(effects, EffectState::Done));
     failure.user_message = cause.user_message;
@@ -328,6 +320,10 @@ fn partial(effects: &[Effect], cause: Failure) -> Failure {
 
 /// What a caller may know of effects: the method and the path, never the host or the query.
 fn list(effects: &[Effect], state: EffectState) -> Vec<Value> {
+    listed(effects, state, &[])
+}
+
+fn listed(effects: &[Effect], state: EffectState, left: &[NotPutBack]) -> Vec<Value> {
     let lines = effects.iter().filter(|effect| effect.state == state).map(|effect| {
         // Of a URL the place is not told; what lies in a lent folder is named by folder and path.
         let url = url::Url::parse(&effect.target).ok().filter(|url| !url.cannot_be_a_base());
@@ -335,6 +331,10 @@ fn list(effects: &[Effect], state: EffectState) -> Vec<Value> {
         let mut line = json!({ "attempt": effect.attempt, "effect": format!("{} {path}", effect.method) });
         if let Some(status) = effect.status {
             line["status"] = json!(status);
+        }
+        let of = |one: &&NotPutBack| (one.attempt, one.ordinal) == (effect.attempt, effect.ordinal);
+        if let Some(NotPutBack { why, .. }) = left.iter().find(of) {
+            line["left_because"] = json!(why);
         }
         line
     });
@@ -344,8 +344,11 @@ fn list(effects: &[Effect], state: EffectState) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::super::id::Digest;
+    use super::super::key::{Answer, Known};
     use super::super::limits::{AttemptTime, Says};
     use super::super::manifest::Repeat;
+    use super::super::state::RunState;
+    use super::super::state::{Event, Reason};
     use super::*;
     use proptest::prelude::*;
 
@@ -386,6 +389,7 @@ mod tests {
             Just(Ended::BadOutput("no".into())),
             Just(Ended::Limit(time())),
             Just(Ended::Limit(Limit::Fuel(1))),
+            Just(Ended::LeftAlone { wait: None, log: "http://127.0.0.1".into() }),
             Just(Ended::NoRoom("all slots are taken".into())),
             Just(Ended::StoreFailed("full".into())),
             Just(Ended::Drifted("other".into())),
@@ -445,6 +449,29 @@ mod tests {
             if let Verdict::Failed { .. } = verdict {
                 prop_assert!(left.nothing());
             }
+        }
+
+        #[test]
+        fn a_caller_is_told_not_to_repeat_exactly_what_its_key_gives_again_as_it_is(
+            ended in ended(),
+            effects in prop::collection::vec(effect(), 0..5),
+        ) {
+            let verdict = classify(ended, &effects);
+            let state = RunState::Running.apply(verdict.event()).unwrap();
+            let (action, rearms) = (Digest([1; 32]), verdict.rearms());
+            let known = Known { action, state, rearms, orphaned: false, expired: false, guarded: true };
+            let again = known.answer(action);
+            let Some(failure) = verdict.under(Some("k1")).failure().cloned() else {
+                prop_assert_eq!(again, Answer::Replay);
+                return Ok(());
+            };
+            let told = failure.to_json();
+            let left = matches!(failure.kind, Kind::UnknownOutcome | Kind::Partial);
+            let says = told["action"] == "do_not_repeat";
+            prop_assert_eq!(says, left && again == Answer::Replay, "{}", told);
+            prop_assert!(!failure.message.contains("do not repeat") || says, "{}", told);
+            prop_assert_eq!(told["details"]["key"] == "k1", again == Answer::Rearm, "{}", told);
+            prop_assert_eq!(told["action"] == "repeat_with_key", left && again == Answer::Rearm, "{}", told);
         }
 
         #[test]

@@ -121,6 +121,38 @@ pub struct Left {
     pub once: bool,
 }
 
+impl Effect {
+    /// Whether the other is the same request, which does nothing more when it is sent again.
+    fn is_same(&self, other: &Self) -> bool {
+        other.request == self.request
+            && other.key == self.key
+            && matches!(self.repeat, Repeat::Idempotent | Repeat::Keyed)
+    }
+}
+
+/// Each request once, however often it was sent, as it stands at last. What was done once stays done, and no later answer
+/// says of one that may have been done that it was not.
+pub fn each_once(effects: &[Effect]) -> impl Iterator<Item = &Effect> {
+    let known = |effect: &Effect| match effect.state {
+        EffectState::Done => 2,
+        EffectState::Open | EffectState::SetAside => 1,
+        EffectState::Refused
+        | EffectState::FailedClean
+        | EffectState::NotSent
+        | EffectState::NotDone
+        | EffectState::PutBack => 0,
+    };
+    effects
+        .iter()
+        .enumerate()
+        .filter(move |(place, effect)| {
+            let stands = (known(effect), *place);
+            let other = |(at, other): (usize, &Effect)| effect.is_same(other) && (known(other), at) > stands;
+            !effects.iter().enumerate().any(other)
+        })
+        .map(|(_, effect)| effect)
+}
+
 impl Left {
     /// Sums up all effects of a step, of this attempt and of earlier ones. An open effect that a later one
     /// repeated under the same key, or idempotently, and that was then done, is done and no longer open.
@@ -128,12 +160,8 @@ impl Left {
         let mut left = Self::default();
         for (place, effect) in effects.iter().enumerate() {
             let repeated = || {
-                effects.iter().skip(place + 1).any(|later| {
-                    later.state == EffectState::Done
-                        && later.request == effect.request
-                        && later.key == effect.key
-                        && matches!(effect.repeat, Repeat::Idempotent | Repeat::Keyed)
-                })
+                let later = |later: &Effect| later.state == EffectState::Done && effect.is_same(later);
+                effects.iter().skip(place + 1).any(later)
             };
             match effect.state {
                 EffectState::Open if repeated() => left.done = true,
@@ -210,6 +238,27 @@ mod tests {
         assert_eq!(left, Left { done: true, open: false, once: false });
         let other = effect(2, Repeat::Keyed, EffectState::Done, 2);
         assert!(Left::by(&[open, other]).open);
+    }
+
+    #[test]
+    fn a_request_is_told_once_as_it_stands_at_last() {
+        use EffectState::{Done, NotSent, Open, Refused};
+        for (states, told) in [
+            (&[Open, Done][..], Done),
+            (&[Open, Open], Open),
+            (&[Open, Refused], Open),
+            (&[Done, Open], Done),
+            (&[Refused, NotSent], NotSent),
+        ] {
+            let sent: Vec<_> =
+                (1..).zip(states).map(|(attempt, state)| effect(attempt, Repeat::Keyed, *state, 1)).collect();
+            let once: Vec<_> = each_once(&sent).map(|effect| effect.state).collect();
+            assert_eq!(once, [told], "{states:?}");
+        }
+        let mails = [effect(1, Repeat::Once, Done, 1), effect(2, Repeat::Once, Done, 1)];
+        assert_eq!(each_once(&mails).count(), 2, "what happens each time is told each time");
+        let others = [effect(1, Repeat::Keyed, Done, 1), effect(1, Repeat::Keyed, Done, 2)];
+        assert_eq!(each_once(&others).count(), 2);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::id::ToolName;
+
 /// Whose fault a failure is, and so what happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -26,6 +28,8 @@ pub enum Kind {
     UnknownOutcome,
     /// The system's: part of it happened.
     Partial,
+    /// The model's: it was asked for before, and was done or is under way.
+    Duplicate,
     /// It goes on without the caller.
     Waiting,
     /// The tool's: it went over a limit.
@@ -48,6 +52,7 @@ impl Kind {
             Self::Throttled => "throttled",
             Self::UnknownOutcome => "unknown_outcome",
             Self::Partial => "partial",
+            Self::Duplicate => "duplicate",
             Self::Waiting => "waiting",
             Self::Limit => "limit",
             Self::Fatal => "fatal",
@@ -65,6 +70,7 @@ impl Kind {
             | Self::Denied
             | Self::UnknownOutcome
             | Self::Partial
+            | Self::Duplicate
             | Self::Waiting
             | Self::Limit
             | Self::Fatal
@@ -148,10 +154,25 @@ impl Failure {
                 "ask_permission"
             }
             Kind::Denied | Kind::Limit | Kind::Fatal | Kind::Internal => "stop",
+            // Which tool may do instead is the host's own word too.
+            Kind::Transient | Kind::Throttled if self.names("fallback") => "use_fallback",
             Kind::Transient | Kind::Throttled => "retry_later",
+            // What is told of a key is the host's own word: a plugin cannot say it.
+            Kind::UnknownOutcome | Kind::Partial if self.names("key") => "repeat_with_key",
             Kind::UnknownOutcome | Kind::Partial => "do_not_repeat",
+            Kind::Duplicate => "confirm_repeat",
             Kind::Waiting => "wait",
         }
+    }
+
+    /// Names the tool that may do instead.
+    #[must_use]
+    pub fn with_fallback(self, tool: &ToolName) -> Self {
+        self.with_detail("fallback", tool.to_string())
+    }
+
+    fn names(&self, detail: &str) -> bool {
+        self.details.as_ref().is_some_and(|details| details.get(detail).is_some())
     }
 
     /// The `error` object of a result.

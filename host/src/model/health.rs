@@ -19,10 +19,12 @@ pub struct Health {
 /// What an attempt did at one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Met {
-    /// The origin, or the pattern under which it is granted; empty for a tool that sends nothing.
+    /// The origin; empty for an attempt that sent nothing.
     pub origin: String,
     /// Whether it failed there: no answer, or one that says so.
     pub failed: bool,
+    /// Whether the last of its requests did.
+    pub last_failed: bool,
     /// Whether it was asked to slow down.
     pub slowed: bool,
 }
@@ -103,10 +105,12 @@ impl Health {
     }
 }
 
-/// What the end of an attempt says of an origin where it failed, or where it did not.
-pub fn told(ended: &Ended, failed: bool) -> Told {
-    let system = if failed { Told::Ill } else { Told::Nothing };
+/// What the end of an attempt says of one of the origins that it met.
+pub fn told(ended: &Ended, here: &Met, all: &[Met]) -> Told {
+    let system = if here.failed { Told::Ill } else { Told::Nothing };
     match ended {
+        // What replied all the same may have made do with another backend in the place of this one.
+        Ended::Replied(_) if here.last_failed && all.iter().any(|met| !met.last_failed) => Told::Ill,
         Ended::Replied(_) => Told::Well,
         Ended::Declared(failure) => match failure.kind {
             Kind::Transient
@@ -120,9 +124,10 @@ pub fn told(ended: &Ended, failed: bool) -> Told {
             | Kind::Ambiguous
             | Kind::Denied
             | Kind::Throttled
+            | Kind::Duplicate
             | Kind::Waiting => Told::Nothing,
         },
-        Ended::Trapped(_) | Ended::BadOutput(_) | Ended::Limit(_) => system,
+        Ended::Trapped(_) | Ended::BadOutput(_) | Ended::Limit(_) | Ended::LeftAlone { .. } => system,
         Ended::NoRoom(_)
         | Ended::StoreFailed(_)
         | Ended::Drifted(_)
@@ -187,10 +192,28 @@ mod tests {
             (Ended::Trapped("x".into()), Told::Ill),
             (Ended::Withdrawn, Told::Nothing),
             (Ended::StoreFailed("x".into()), Told::Nothing),
+            (Ended::LeftAlone { wait: None, log: "x".into() }, Told::Ill),
         ] {
-            assert_eq!(told(&ended, true), where_it_failed, "{ended:?}");
+            let (bad, good) = (met(true), met(false));
+            assert_eq!(told(&ended, &bad, std::slice::from_ref(&bad)), where_it_failed, "{ended:?}");
             let well = if where_it_failed == Told::Well { Told::Well } else { Told::Nothing };
-            assert_eq!(told(&ended, false), well, "{ended:?}");
+            assert_eq!(told(&ended, &good, std::slice::from_ref(&good)), well, "{ended:?}");
         }
+    }
+
+    fn met(failed: bool) -> Met {
+        Met { origin: "http://desk.test".into(), failed, last_failed: failed, slowed: false }
+    }
+
+    #[test]
+    fn whoever_made_do_with_another_backend_has_met_one_that_failed() {
+        let replied = Ended::Replied(Output::default());
+        let all = [met(true), met(false)];
+        assert_eq!(told(&replied, &all[0], &all), Told::Ill);
+        assert_eq!(told(&replied, &all[1], &all), Told::Well);
+        let recovered = [Met { last_failed: false, ..met(true) }, met(false)];
+        assert_eq!(told(&replied, &recovered[0], &recovered), Told::Well);
+        // A failure that the tool takes for an answer is one.
+        assert_eq!(told(&replied, &met(true), &[met(true)]), Told::Well);
     }
 }

@@ -21,6 +21,11 @@ impl RunId {
         Self(Ulid::from_parts(u64::try_from(at.0).unwrap_or(0), u128::from_be_bytes(wide)))
     }
 
+    /// The moment that it was made at.
+    pub fn at(&self) -> Timestamp {
+        Timestamp(i64::try_from(self.0.timestamp_ms()).unwrap_or(i64::MAX))
+    }
+
     /// The first and the last id that begin with this text, in letters of either case; none where no id can.
     pub fn beginning(text: &str) -> Option<(Self, Self)> {
         const LENGTH: usize = 26;
@@ -79,6 +84,11 @@ impl fmt::Display for NotAnId {
 /// A process that runs calls; its lock in the state folder bears this name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProcessId(pub [u8; 16]);
+
+impl ProcessId {
+    /// Whose runs are that wait for whichever process drives calls in the background.
+    pub const NOBODY: Self = Self([0; 16]);
+}
 
 impl fmt::Display for ProcessId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -332,6 +342,16 @@ mod tests {
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!(RunId::from_bytes(id.bytes()), id);
         assert_eq!("desk".parse::<RunId>(), Err(NotAnId));
+    }
+
+    #[test]
+    fn a_digest_reads_back_from_its_text() {
+        let digest = Digest::of(b"desk");
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        for text in ["", "ab", &"g".repeat(64), &"0".repeat(65)] {
+            let refused = text.parse::<Digest>().unwrap_err();
+            assert_eq!(refused.to_string(), "a SHA-256 has 64 hexadecimal digits");
+        }
     }
 
     #[test]

@@ -60,23 +60,16 @@ impl fmt::Display for NotAKey {
 pub struct Known {
     /// The action hash of the call that used it first.
     pub action: Digest,
-    /// Where its run stands; absent where only the tombstone is left.
-    pub run: Option<KnownRun>,
+    /// Where its run stands.
+    pub state: RunState,
+    /// Whether the run's end lets the key run it again.
+    pub rearms: bool,
+    /// Whether the process that drives the run is gone.
+    pub orphaned: bool,
     /// Whether its time is over.
     pub expired: bool,
     /// Whether a tombstone still guards it.
     pub guarded: bool,
-}
-
-/// The run behind a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KnownRun {
-    /// Its state.
-    pub state: RunState,
-    /// Whether its end lets the key run it again.
-    pub rearms: bool,
-    /// Whether the process that drives it is gone.
-    pub orphaned: bool,
 }
 
 /// What a call with a known key gets.
@@ -101,28 +94,30 @@ pub enum Answer {
 impl Known {
     /// Decides; the same table for every door and every process.
     pub fn answer(&self, action: Digest) -> Answer {
-        match self.run {
-            None if self.expired && !self.guarded => Answer::Fresh,
-            Some(run) if self.expired && !self.guarded && run.state.ended() => Answer::Fresh,
-            None | Some(_) if self.action != action => Answer::Reused,
-            None => Answer::Expired,
-            Some(run) => match run.state {
-                RunState::Running | RunState::BackingOff if run.orphaned => Answer::Adopt,
-                RunState::Running | RunState::BackingOff => Answer::Wait,
-                RunState::Completed
-                | RunState::Failed
-                | RunState::Suspended(_)
-                | RunState::RollingBack
-                | RunState::RolledBack => {
-                    if self.expired && run.state.ended() {
-                        Answer::Expired
-                    } else if run.rearms {
-                        Answer::Rearm
-                    } else {
-                        Answer::Replay
-                    }
+        if self.expired && !self.guarded && self.state.ended() {
+            return Answer::Fresh;
+        }
+        if self.action != action {
+            return Answer::Reused;
+        }
+        match self.state {
+            RunState::Running | RunState::BackingOff if self.orphaned => Answer::Adopt,
+            RunState::Running | RunState::BackingOff => Answer::Wait,
+            // Whoever takes it back says in the end what its key may do.
+            RunState::RollingBack => Answer::Replay,
+            RunState::Completed
+            | RunState::Failed
+            | RunState::TimedOut
+            | RunState::Suspended(_)
+            | RunState::RolledBack => {
+                if self.expired && self.state.ended() {
+                    Answer::Expired
+                } else if self.rearms {
+                    Answer::Rearm
+                } else {
+                    Answer::Replay
                 }
-            },
+            }
         }
     }
 }
@@ -167,21 +162,20 @@ mod tests {
             Just(RunState::BackingOff),
             Just(RunState::Completed),
             Just(RunState::Failed),
+            Just(RunState::TimedOut),
             Just(RunState::Suspended(Reason::Unknown)),
             Just(RunState::Suspended(Reason::HalfDone)),
             Just(RunState::Suspended(Reason::NotUndone)),
             Just(RunState::RollingBack),
             Just(RunState::RolledBack),
         ];
-        let run = (state, any::<bool>(), any::<bool>()).prop_map(|(state, rearms, orphaned)| KnownRun {
-            state,
-            rearms,
-            orphaned,
-        });
-        (any::<bool>(), prop::option::of(run), any::<bool>(), any::<bool>()).prop_map(
-            |(same, run, expired, guarded)| Known {
+        let bit = any::<bool>;
+        (bit(), state, bit(), bit(), bit(), bit()).prop_map(
+            |(same, state, rearms, orphaned, expired, guarded)| Known {
                 action: Digest([u8::from(same); 32]),
-                run,
+                state,
+                rearms,
+                orphaned,
                 expired,
                 guarded,
             },
@@ -199,7 +193,7 @@ mod tests {
 
         #[test]
         fn a_run_that_is_open_never_lets_its_key_lapse(known in known()) {
-            if let Some(run) = known.run && !run.state.ended() {
+            if !known.state.ended() {
                 prop_assert_ne!(known.answer(known.action), Answer::Fresh);
                 prop_assert_ne!(known.answer(known.action), Answer::Expired);
             }
@@ -208,8 +202,8 @@ mod tests {
         #[test]
         fn nothing_runs_again_but_what_re_arms_or_lost_its_process(known in known()) {
             match known.answer(known.action) {
-                Answer::Rearm => prop_assert!(known.run.is_some_and(|run| run.rearms)),
-                Answer::Adopt => prop_assert!(known.run.is_some_and(|run| run.orphaned)),
+                Answer::Rearm => prop_assert!(known.rearms && known.state != RunState::RollingBack),
+                Answer::Adopt => prop_assert!(known.orphaned),
                 Answer::Fresh => prop_assert!(known.expired && !known.guarded),
                 Answer::Reused | Answer::Expired | Answer::Replay | Answer::Wait => {}
             }

@@ -15,6 +15,8 @@ pub struct Limits {
     pub attempt: Duration,
     /// How long all attempts of one call may take, pauses among them.
     pub run: Duration,
+    /// The same of a call in the background, from when it was asked for.
+    pub background: Duration,
     /// How long a request may take to connect.
     pub connect: Duration,
     /// How long a request may take to be answered, once connected.
@@ -55,7 +57,12 @@ pub struct Limits {
     pub tombstone: Duration,
     /// How long input, result and logs of a run are kept, after it ended; their hashes stay.
     pub payloads: Duration,
+    /// How long after its end a call of a conversation is not simply made again without a key; zero where it is.
+    pub same_action: Duration,
 }
+
+/// The longest that `same_action` may be: what was asked for so long ago is asked for anew.
+pub const MOST_SAME_ACTION: Duration = Duration::from_secs(24 * 3600);
 
 /// What bounds the compiling of plugins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +86,7 @@ impl Default for Limits {
         Self {
             attempt: Duration::from_secs(30),
             run: Duration::from_secs(120),
+            background: Duration::from_secs(24 * 3600),
             connect: Duration::from_secs(5),
             read: Duration::from_secs(10),
             fuel: 20_000_000_000,
@@ -99,6 +107,7 @@ impl Default for Limits {
             keep: Duration::from_secs(24 * 3600),
             tombstone: Duration::from_secs(7 * 24 * 3600),
             payloads: Duration::from_secs(30 * 24 * 3600),
+            same_action: Duration::from_secs(600),
         }
     }
 }
@@ -123,13 +132,36 @@ pub enum Says {
     Tool,
     /// The operator, for all attempts together: what was left of `[limits] run`, which is this long.
     Run(Duration),
+    /// The operator, for a call in the background: what was left of `[limits] background`, which is this long.
+    Background(Duration),
+    /// The operator, for finding out what became of a call: `[probe] time`.
+    Probe,
 }
 
 impl AttemptTime {
-    /// The same, where no more than this is left of the run's time.
+    /// The same, where no more than this is left of the run's time, which this says.
     #[must_use]
-    pub fn within(self, left: Duration, run: Duration) -> Self {
-        if left < self.time { Self { time: left, says: Says::Run(run) } } else { self }
+    pub fn within(self, left: Duration, says: Says) -> Self {
+        if left < self.time { Self { time: left, says } } else { self }
+    }
+}
+
+impl AttemptTime {
+    /// That it is over, and what says how long it is.
+    fn told(self) -> String {
+        let Self { time, says } = self;
+        let attempt = |setting: &str| format!("the attempt took longer than {time:?} ({setting})");
+        match says {
+            Says::Limits => attempt("[limits] attempt"),
+            Says::Rule(tool) => attempt(&format!("[tools.\"{tool}\"] timeout")),
+            Says::Tool => attempt("the tool itself declares that, in `timeout-ms`"),
+            Says::Probe => format!("finding out what became of it took longer than {time:?} ([probe] time)"),
+            Says::Run(run) => format!("all attempts together took longer than {run:?} ([limits] run)"),
+            Says::Background(run) => format!(
+                "the call was not done in the {} that it may take in the background ([limits] background)",
+                humantime::format_duration(run)
+            ),
+        }
     }
 }
 
@@ -163,18 +195,7 @@ impl Limit {
     pub fn failure(self) -> Failure {
         const FIXED: &str = "no setting moves this limit";
         let (code, text) = match self {
-            Self::Time(AttemptTime { time, says }) => {
-                let attempt = |setting: &str| format!("the attempt took longer than {time:?} ({setting})");
-                let text = match says {
-                    Says::Limits => attempt("[limits] attempt"),
-                    Says::Rule(tool) => attempt(&format!("[tools.\"{tool}\"] timeout")),
-                    Says::Tool => attempt("the tool itself declares that, in `timeout-ms`"),
-                    Says::Run(run) => {
-                        format!("all attempts together took longer than {run:?} ([limits] run)")
-                    }
-                };
-                (code::TIME_LIMIT, text)
-            }
+            Self::Time(time) => (code::TIME_LIMIT, time.told()),
             Self::Fuel(fuel) => {
                 (code::FUEL_LIMIT, format!("the tool used up its {fuel} units of fuel ([limits] fuel)"))
             }

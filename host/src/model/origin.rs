@@ -141,6 +141,26 @@ impl PathPattern {
             }
         }
     }
+
+    /// Whether some path is meant by both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let split = |text: &'_ str| match text.strip_suffix("/**") {
+            Some(fixed) => (fixed.to_owned(), true),
+            None => (text.to_owned(), false),
+        };
+        let ((mine, on), (theirs, they_on)) = (split(&self.0), split(&other.0));
+        let (mut mine, mut theirs) = (mine.split('/'), theirs.split('/'));
+        loop {
+            match (mine.next(), theirs.next()) {
+                (None, None) => return true,
+                (None, Some(_)) => return on,
+                (Some(_), None) => return they_on,
+                (Some("*"), Some(segment)) | (Some(segment), Some("*")) if !segment.is_empty() => {}
+                (Some(one), Some(other)) if one == other => {}
+                (Some(_), Some(_)) => return false,
+            }
+        }
+    }
 }
 
 impl FromStr for PathPattern {
@@ -192,6 +212,24 @@ pub fn clean_path(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_of_paths_overlap_where_some_path_is_meant_by_both() {
+        let table = [
+            ("/orders/*", "/orders/1", true),
+            ("/orders/*", "/tickets/*", false),
+            ("/*/1", "/orders/*", true),
+            ("/orders", "/orders/*", false),
+            ("/orders/**", "/orders", true),
+            ("/orders/**", "/orders/*/lines", true),
+            ("/orders/*", "/orders/", false),
+            ("/**", "/orders", true),
+        ];
+        for (one, other, both) in table {
+            let (a, b): (PathPattern, PathPattern) = (one.parse().unwrap(), other.parse().unwrap());
+            assert_eq!((a.overlaps(&b), b.overlaps(&a)), (both, both), "{one} and {other}");
+        }
+    }
 
     fn origin(text: &str) -> Origin {
         Origin::of(&Url::parse(text).unwrap()).unwrap()

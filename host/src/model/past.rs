@@ -69,9 +69,9 @@ pub enum TookEffect {
 
 /// What a plugin found out about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Probed {
-    /// It took effect; its result where that can still be told, as JSON text.
-    Yes(Option<String>),
+pub enum Probed<T> {
+    /// It took effect; its result where that can still be told.
+    Yes(Option<T>),
     /// It did not.
     No,
     /// Nobody can tell.

@@ -55,6 +55,9 @@ pub struct Meta {
     pub trimmed: Option<Trimmed>,
     /// Whether the result is a stored one.
     pub replayed: bool,
+    /// The run of the same call, made before, whose result this is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<RunId>,
     /// How often the conversation has gone the same round, where it goes round in circles.
     #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
@@ -137,6 +140,8 @@ pub struct Reply {
     pub attachments: Vec<Attachment>,
     /// What is told beside it.
     pub meta: Meta,
+    /// The run that is to be told once its result has reached whoever asked.
+    pub undelivered: Option<RunId>,
 }
 
 impl Reply {

@@ -68,6 +68,17 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// The usual policy of calls in the background, whose time alone bounds when an attempt may begin.
+    pub fn patient() -> Self {
+        Self {
+            most: 10,
+            base: Duration::from_secs(1),
+            cap: Duration::from_secs(60),
+            within: Duration::MAX,
+            ..Self::default()
+        }
+    }
+
     /// Decides what follows; `random` is any number, drawn anew for each decision.
     pub fn next(&self, standing: Standing, random: u64) -> Next {
         if standing.failed > self.most {
@@ -84,11 +95,26 @@ impl Policy {
         Next::After(pause)
     }
 
-    /// Full jitter: anything from zero to a bound that doubles with each failure.
-    fn pause(&self, failed: u32, random: u64) -> Duration {
+    /// How many retries there is time for, where each pause is as long as it is on average.
+    pub fn fitting(&self) -> u32 {
+        let mut spent = Duration::ZERO;
+        for failed in 1..=self.most {
+            spent = spent.saturating_add(self.longest(failed) / 2);
+            if spent > self.within {
+                return failed - 1;
+            }
+        }
+        self.most
+    }
+
+    fn longest(&self, failed: u32) -> Duration {
         let doubled = 1_u32.checked_shl(failed.saturating_sub(1)).unwrap_or(u32::MAX);
-        let most = self.base.saturating_mul(doubled).min(self.cap);
-        let nanos = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
+        self.base.saturating_mul(doubled).min(self.cap)
+    }
+
+    /// Full jitter: anything from zero to a bound that doubles with each failure.
+    pub fn pause(&self, failed: u32, random: u64) -> Duration {
+        let nanos = u64::try_from(self.longest(failed).as_nanos()).unwrap_or(u64::MAX);
         Duration::from_nanos(nanos.checked_add(1).map_or(random, |bound| random % bound))
     }
 }
@@ -214,6 +240,28 @@ mod tests {
             prop_assert!(f64::from(attempts) <= most);
             prop_assert!(succeed > 0 || f64::from(attempts) <= even);
         }
+    }
+
+    #[test]
+    fn as_many_retries_fit_as_there_is_time_for_on_average() {
+        let usual = Policy::default();
+        assert_eq!(usual.fitting(), 3);
+        // 50, 100, 200, 400 and 800 ms, and a second each from then on.
+        let many = Policy { most: 100, ..usual };
+        assert_eq!(many.fitting(), 5 + 18);
+        assert_eq!(Policy { within: Duration::ZERO, ..usual }.fitting(), 0);
+        assert_eq!(Policy { most: 0, within: Duration::ZERO, ..usual }.fitting(), 0);
+    }
+
+    #[test]
+    fn in_the_background_it_is_tried_ten_times_more_with_pauses_of_up_to_a_minute() {
+        let policy = Policy::patient();
+        assert!(matches!(policy.next(at(10, 86_000_000, 0), 7), Next::After(_)));
+        assert_eq!(policy.next(at(11, 0, 0), 7), Next::End(Why::Often));
+        assert_eq!(policy.next(at(1, 0, 0), 1_000_000_000), Next::After(Duration::from_secs(1)));
+        assert_eq!(policy.next(at(9, 0, 0), 60_000_000_000), Next::After(Duration::from_secs(60)));
+        assert_eq!(policy.next(at(1, 0, 900_000), 0), Next::After(Duration::from_secs(900)));
+        assert_eq!(policy.next(at(1, 0, 900_001), 0), Next::End(Why::Asked));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::clock::Timestamp;
 use super::effect::Effect;
-use super::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
+use super::id::{CallerName, Digest, ProcessId, RunId, SceneName, ToolName, TraceId, UserName};
+use super::late::Late;
 use super::manifest::{Cleanup, Repeat};
 use super::past::Undone;
 use super::pointer::Unshown;
@@ -12,6 +13,9 @@ use super::reply::{Stored, Usage};
 use super::secret::Mask;
 use super::staged::Cost;
 use super::state::RunState;
+
+/// The step of a run that a lone call makes.
+pub const LONE_STEP: u32 = 1;
 
 /// The right to drive a run: every write bears its number, and a writer whose number is old is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,15 @@ impl Told {
         };
         Self { model: self.model.as_ref().map(shown), reason: self.reason.as_ref().map(shown) }
     }
+}
+
+/// How a call is made in the background.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Background {
+    /// When its time is over.
+    pub until: Timestamp,
+    /// The scene that it was asked for in, where one was chosen.
+    pub scene: Option<SceneName>,
 }
 
 /// One line of the list of runs.
@@ -179,6 +192,8 @@ pub struct Record {
     pub owner: ProcessId,
     /// When its next attempt begins, where it waits for that.
     pub wakes: Option<Timestamp>,
+    /// How it is made, where that is in the background.
+    pub background: Option<Background>,
     /// The caller's key, or the host's own.
     pub key: Option<String>,
     /// What made it this action.
@@ -203,12 +218,16 @@ pub struct Record {
     pub cleanup: Option<Cleanup>,
     /// Whether its key, given again, runs it again.
     pub rearms: bool,
+    /// Whether its result has not reached whoever asked, as far as that is of use.
+    pub undelivered: bool,
     /// What its last attempt used.
     pub usage: Usage,
     /// Its attempts, in order.
     pub attempts: Vec<Attempt>,
     /// Its effects, in order; reads are not among them.
     pub effects: Vec<Effect>,
+    /// What was said of those of which an answer told otherwise later.
+    pub late: Vec<Late>,
     /// What it cost, in order.
     pub costs: Vec<Cost>,
     /// What its attempts saved for the next one.

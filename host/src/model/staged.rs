@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::budget::MOST_SUM;
+
 /// What is written with the end of an attempt, in the same transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Staged {
@@ -15,13 +17,21 @@ pub struct Staged {
     pub costs: Vec<Cost>,
     /// What it saved for the next attempt, where that could not be written before.
     pub saved: Option<Vec<u8>>,
+    /// Attempts of which nothing that they saved is of use: what they had changed was put back.
+    pub unsaved: Vec<u32>,
 }
 
 impl Staged {
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        let Self { plugin: _, values, costs, saved } = self;
-        values.is_empty() && costs.is_empty() && saved.is_none()
+        let Self { plugin: _, values, costs, saved, unsaved } = self;
+        values.is_empty() && costs.is_empty() && saved.is_none() && unsaved.is_empty()
+    }
+
+    /// What it cost in all, in millionths.
+    pub fn spent(&self) -> u64 {
+        let sum = self.costs.iter().fold(0, |sum: u64, cost| sum.saturating_add(cost.micros));
+        sum.min(MOST_SUM)
     }
 }
 
@@ -37,13 +47,31 @@ pub struct Cost {
     pub what: String,
     /// How much, in millionths of the budget's currency.
     pub micros: u64,
+    /// What a model read and wrote for it, where it is a model's.
+    #[serde(flatten)]
+    pub tokens: Option<Tokens>,
+}
+
+/// What a model read and wrote, as its agent says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tokens {
+    /// What it read.
+    #[serde(rename = "input_tokens")]
+    pub input: u64,
+    /// What it wrote.
+    #[serde(rename = "output_tokens")]
+    pub output: u64,
+    /// Whether the configuration has a price for the model; it costs nothing where not.
+    pub priced: bool,
 }
 
 /// Who says that something was spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     /// The tool, through `spend`.
     Tool,
+    /// The agent, of its model.
+    Llm,
 }
 
 impl Category {
@@ -51,12 +79,13 @@ impl Category {
     pub fn word(self) -> &'static str {
         match self {
             Self::Tool => "tool",
+            Self::Llm => "llm",
         }
     }
 
     /// The category of this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        (word == Self::Tool.word()).then_some(Self::Tool)
+        [Self::Tool, Self::Llm].into_iter().find(|category| category.word() == word)
     }
 }
 

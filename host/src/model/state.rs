@@ -4,18 +4,22 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::probe::Finding;
+
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// A process drives it.
     Running,
-    /// A process drives it, and waits before the next attempt.
+    /// It waits for its next attempt: a process does, or nobody where it is made in the background.
     BackingOff,
     /// It did what was asked.
     Completed,
     /// It did not, and left nothing behind.
     Failed,
+    /// Its time was over before it did, and it left nothing behind.
+    TimedOut,
     /// It waits for a person.
     Suspended(Reason),
     /// A process takes back what it did.
@@ -32,6 +36,8 @@ pub enum Reason {
     HalfDone,
     /// Something may have been done.
     Unknown,
+    /// Part of it was done when its time was over.
+    Time,
     /// Its attempts took the process down.
     Poison,
     /// It was to be taken back, and something of it is left.
@@ -59,10 +65,16 @@ pub enum Standing {
 pub enum Event {
     /// It came into being, and its first attempt with it.
     Began,
+    /// It is to be made in the background: it came into being so, or its key came again and asks for that.
+    Queued,
+    /// A worker took it up, and its next attempt began.
+    Driven,
     /// Its attempt succeeded.
     Completed,
     /// Its attempt failed and left nothing behind.
     Failed,
+    /// Its time is over, and nothing was left behind.
+    TimedOut,
     /// Its attempt left something that only a person can settle.
     Suspended(Reason),
     /// Its attempt failed, and another follows.
@@ -83,16 +95,20 @@ pub enum Event {
     RollbackBegan,
     /// All that it did is undone.
     RolledBack,
+    /// Its plugin was asked whether it happened.
+    Probed(Finding),
 }
 
 /// Every state.
-const STATES: [RunState; 10] = [
+const STATES: [RunState; 12] = [
     RunState::Running,
     RunState::BackingOff,
     RunState::Completed,
     RunState::Failed,
+    RunState::TimedOut,
     RunState::Suspended(Reason::HalfDone),
     RunState::Suspended(Reason::Unknown),
+    RunState::Suspended(Reason::Time),
     RunState::Suspended(Reason::Poison),
     RunState::Suspended(Reason::NotUndone),
     RunState::RollingBack,
@@ -105,70 +121,71 @@ impl RunState {
     /// # Errors
     /// Where the event cannot happen in this state.
     pub fn apply(self, event: Event) -> Result<Self, NotAllowed> {
-        match (self, event) {
-            (Self::Running, Event::Completed) => Ok(Self::Completed),
-            // While it waits for its next attempt, it may be withdrawn, or find that it can have none.
-            (Self::Running | Self::BackingOff, Event::Failed) => Ok(Self::Failed),
-            (
-                Self::Running | Self::BackingOff,
-                Event::Suspended(reason @ (Reason::HalfDone | Reason::Unknown | Reason::Poison)),
-            ) => Ok(Self::Suspended(reason)),
-            (Self::Running, Event::BackedOff) => Ok(Self::BackingOff),
-            (Self::BackingOff, Event::Retried) => Ok(Self::Running),
-            (Self::Running | Self::BackingOff, Event::Adopted) => Ok(Self::Running),
-            (
-                Self::Failed | Self::Suspended(Reason::HalfDone | Reason::Unknown | Reason::Poison),
-                Event::Rearmed,
-            ) => Ok(Self::Running),
-            // Whatever became of it, and as often as it takes: what was undone once is not there the next time.
-            (Self::Completed | Self::Suspended(_), Event::RollbackBegan) => Ok(Self::RollingBack),
-            (Self::RollingBack, Event::Adopted) => Ok(Self::RollingBack),
-            (Self::RollingBack, Event::RolledBack) => Ok(Self::RolledBack),
-            (Self::RollingBack, Event::Suspended(reason @ Reason::NotUndone)) => Ok(Self::Suspended(reason)),
-            (Self::Suspended(_), Event::DecidedHappened) => Ok(Self::Completed),
-            (Self::Suspended(Reason::Unknown | Reason::Poison), Event::DecidedDidNot) => Ok(Self::Failed),
-            // It waits on until its key comes: what is to be tried again may not be there to be tried.
-            (Self::Suspended(reason @ (Reason::HalfDone | Reason::Unknown)), Event::DecidedAgain) => {
-                Ok(Self::Suspended(reason))
+        self.after(event).ok_or(NotAllowed { state: self, event })
+    }
+
+    fn after(self, event: Event) -> Option<Self> {
+        // While it waits for its next attempt, it may be withdrawn, or find that it can have none.
+        let at_work = matches!(self, Self::Running | Self::BackingOff);
+        let known = matches!(
+            self,
+            Self::Failed
+                | Self::TimedOut
+                | Self::Suspended(Reason::HalfDone | Reason::Unknown | Reason::Time)
+        );
+        match event {
+            Event::Began => None,
+            Event::Completed => matches!(self, Self::Running | Self::RollingBack).then_some(Self::Completed),
+            Event::Failed => at_work.then_some(Self::Failed),
+            Event::TimedOut => at_work.then_some(Self::TimedOut),
+            // Of what was to be taken back, and of which nothing was touched, it is as it was.
+            Event::Suspended(reason) => {
+                let may = self == Self::RollingBack || (at_work && reason != Reason::NotUndone);
+                may.then_some(Self::Suspended(reason))
             }
-            (
-                Self::Running
-                | Self::BackingOff
-                | Self::Completed
-                | Self::Failed
-                | Self::Suspended(_)
-                | Self::RollingBack
-                | Self::RolledBack,
-                Event::Began
-                | Event::BackedOff
-                | Event::Retried
-                | Event::Completed
-                | Event::Failed
-                | Event::Suspended(_)
-                | Event::Rearmed
-                | Event::Adopted
-                | Event::DecidedHappened
-                | Event::DecidedDidNot
-                | Event::DecidedAgain
-                | Event::RollbackBegan
-                | Event::RolledBack,
-            ) => Err(NotAllowed { state: self, event }),
+            Event::BackedOff => (self == Self::Running).then_some(Self::BackingOff),
+            Event::Retried | Event::Driven => (self == Self::BackingOff).then_some(Self::Running),
+            Event::Adopted if self == Self::RollingBack => Some(self),
+            Event::Adopted => at_work.then_some(Self::Running),
+            Event::Rearmed => (known || self == Self::Suspended(Reason::Poison)).then_some(Self::Running),
+            Event::Queued => (known || self == Self::Suspended(Reason::Poison)).then_some(Self::BackingOff),
+            // Whatever became of it, and as often as it takes: what was undone once is not there the next time.
+            Event::RollbackBegan => {
+                matches!(self, Self::Completed | Self::Suspended(_)).then_some(Self::RollingBack)
+            }
+            Event::RolledBack => (self == Self::RollingBack).then_some(Self::RolledBack),
+            // Of what had failed an answer may come late and tell that it was done.
+            Event::DecidedHappened => {
+                matches!(self, Self::Suspended(_) | Self::Failed | Self::TimedOut).then_some(Self::Completed)
+            }
+            Event::DecidedDidNot => {
+                matches!(self, Self::Suspended(Reason::Unknown | Reason::Poison)).then_some(Self::Failed)
+            }
+            // It waits on until its key comes: what is to be tried again may not be there to be tried.
+            Event::DecidedAgain => known.then_some(self),
+            // As long as a process drives the run, that one settles it.
+            Event::Probed(_) if self == Self::Running => Some(self),
+            Event::Probed(finding) => (self == Self::Suspended(Reason::Unknown)).then_some(match finding {
+                Finding::Happened => Self::Completed,
+                Finding::DidNot => Self::Failed,
+                Finding::Unknown | Finding::NoAnswer => self,
+            }),
         }
     }
 
     /// Whether nothing more happens unless somebody asks: the key's time runs from here.
     pub fn ended(self) -> bool {
         match self {
-            Self::Completed | Self::Failed | Self::RolledBack => true,
+            Self::Completed | Self::Failed | Self::TimedOut | Self::RolledBack => true,
             Self::Running | Self::BackingOff | Self::Suspended(_) | Self::RollingBack => false,
         }
     }
 
-    /// Whether a process drives it.
+    /// Whether a process drives it, or one will by itself.
     pub fn under_way(self) -> bool {
         match self {
             Self::Running | Self::BackingOff | Self::RollingBack => true,
-            Self::Completed | Self::Failed | Self::Suspended(_) | Self::RolledBack => false,
+            Self::Completed | Self::Failed | Self::TimedOut | Self::Suspended(_) | Self::RolledBack => false,
         }
     }
 
@@ -179,8 +196,10 @@ impl RunState {
             Self::BackingOff => "backing_off",
             Self::Completed => "completed",
             Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
             Self::Suspended(Reason::HalfDone) => "suspended: half_done",
             Self::Suspended(Reason::Unknown) => "suspended: unknown",
+            Self::Suspended(Reason::Time) => "suspended: time",
             Self::Suspended(Reason::Poison) => "suspended: poison",
             Self::Suspended(Reason::NotUndone) => "suspended: not_undone",
             Self::RollingBack => "rolling_back",
@@ -199,10 +218,10 @@ impl RunState {
             Self::Running | Self::BackingOff | Self::RollingBack => Standing::Running,
             Self::RolledBack => Standing::RolledBack,
             Self::Completed => Standing::Completed,
-            Self::Failed => Standing::Failed,
-            Self::Suspended(Reason::HalfDone | Reason::Unknown | Reason::Poison | Reason::NotUndone) => {
-                Standing::Suspended
-            }
+            Self::Failed | Self::TimedOut => Standing::Failed,
+            Self::Suspended(
+                Reason::HalfDone | Reason::Unknown | Reason::Time | Reason::Poison | Reason::NotUndone,
+            ) => Standing::Suspended,
         }
     }
 
@@ -214,7 +233,9 @@ impl RunState {
             Self::Completed | Self::RollingBack | Self::RolledBack | Self::Suspended(Reason::NotUndone) => {
                 "completed"
             }
-            Self::Failed | Self::Suspended(Reason::HalfDone | Reason::Poison) => "failed",
+            Self::Failed
+            | Self::TimedOut
+            | Self::Suspended(Reason::HalfDone | Reason::Time | Reason::Poison) => "failed",
             Self::Suspended(Reason::Unknown) => "unknown",
         }
     }
@@ -232,10 +253,14 @@ impl Event {
     pub fn word(self) -> &'static str {
         match self {
             Self::Began => "began",
+            Self::Queued => "queued",
+            Self::Driven => "driven",
             Self::Completed => "completed",
             Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
             Self::Suspended(Reason::HalfDone) => "suspended: half_done",
             Self::Suspended(Reason::Unknown) => "suspended: unknown",
+            Self::Suspended(Reason::Time) => "suspended: time",
             Self::Suspended(Reason::NotUndone) => "suspended: not_undone",
             Self::Suspended(Reason::Poison) => "suspended: poison",
             Self::BackedOff => "backed_off",
@@ -247,13 +272,75 @@ impl Event {
             Self::DecidedAgain => "decided: again",
             Self::RollbackBegan => "rolling_back",
             Self::RolledBack => "rolled_back",
+            Self::Probed(Finding::Happened) => "probed: happened",
+            Self::Probed(Finding::DidNot) => "probed: did-not",
+            Self::Probed(Finding::Unknown) => "probed: unknown",
+            Self::Probed(Finding::NoAnswer) => "probed: no answer",
         }
     }
 }
 
+/// Every event.
+const EVENTS: [Event; 24] = [
+    Event::Began,
+    Event::Queued,
+    Event::Driven,
+    Event::Completed,
+    Event::Failed,
+    Event::TimedOut,
+    Event::Suspended(Reason::HalfDone),
+    Event::Suspended(Reason::Unknown),
+    Event::Suspended(Reason::Time),
+    Event::Suspended(Reason::Poison),
+    Event::Suspended(Reason::NotUndone),
+    Event::BackedOff,
+    Event::Retried,
+    Event::Rearmed,
+    Event::Adopted,
+    Event::DecidedHappened,
+    Event::DecidedDidNot,
+    Event::DecidedAgain,
+    Event::RollbackBegan,
+    Event::RolledBack,
+    Event::Probed(Finding::Happened),
+    Event::Probed(Finding::DidNot),
+    Event::Probed(Finding::Unknown),
+    Event::Probed(Finding::NoAnswer),
+];
+
+/// Where a run stood before it was begun to be taken back the last time, by the words of its events in order.
+pub fn before_rollback<'a>(events: impl Iterator<Item = &'a str>) -> Option<RunState> {
+    // As one that ended, which may be queued.
+    let (mut state, mut before) = (RunState::Failed, None);
+    for word in events {
+        let event = *EVENTS.iter().find(|event| event.word() == word)?;
+        if event == Event::RollbackBegan {
+            before = Some(state);
+        }
+        state = if event == Event::Began { RunState::Running } else { state.apply(event).ok()? };
+    }
+    before
+}
+
+/// Whether the last that a person said of a run is that it may be tried again, by the words of its events in order. That
+/// it was to be taken back and nothing of it was touched changes nothing.
+pub fn may_be_tried_again<'a>(events: impl Iterator<Item = &'a str>) -> bool {
+    let (mut said, mut rolling_back) = (false, false);
+    for word in events {
+        if word == Event::RollbackBegan.word() {
+            rolling_back = true;
+        } else if !rolling_back {
+            said = word == Event::DecidedAgain.word();
+        } else if word != Event::Adopted.word() {
+            rolling_back = false;
+        }
+    }
+    said
+}
+
 /// How many attempts took their process down, by the words of a run's events in order.
 pub fn deaths<'a>(events: impl Iterator<Item = &'a str>) -> u32 {
-    let begins = [Event::Began, Event::Rearmed, Event::Retried].map(Event::word);
+    let begins = [Event::Began, Event::Rearmed, Event::Retried, Event::Driven].map(Event::word);
     let (mut deaths, mut at_work) = (0, false);
     for event in events {
         if event == Event::Adopted.word() {
@@ -295,7 +382,8 @@ mod tests {
 
     #[test]
     fn a_half_done_run_cannot_be_declared_undone() {
-        assert!(RunState::Suspended(Reason::HalfDone).apply(Event::DecidedDidNot).is_err());
+        let refused = RunState::Suspended(Reason::HalfDone).apply(Event::DecidedDidNot).unwrap_err();
+        assert_eq!(refused.to_string(), "a run that is suspended: half_done cannot be decided: did-not");
     }
 
     #[test]
@@ -320,7 +408,13 @@ mod tests {
         let suspended: Vec<_> = Standing::Suspended.states().map(RunState::word).collect();
         assert_eq!(
             suspended,
-            ["suspended: half_done", "suspended: unknown", "suspended: poison", "suspended: not_undone"]
+            [
+                "suspended: half_done",
+                "suspended: unknown",
+                "suspended: time",
+                "suspended: poison",
+                "suspended: not_undone"
+            ]
         );
         let driven: Vec<_> = Standing::Running.states().map(RunState::word).collect();
         assert_eq!(driven, ["running", "backing_off", "rolling_back"]);
@@ -338,12 +432,65 @@ mod tests {
     }
 
     #[test]
+    fn a_run_in_the_background_waits_for_a_worker_and_may_run_out_of_time_meanwhile() {
+        let queued = RunState::Failed.apply(Event::Queued).unwrap();
+        assert_eq!(queued, RunState::BackingOff);
+        assert_eq!(queued.apply(Event::Driven), Ok(RunState::Running));
+        assert_eq!(queued.apply(Event::TimedOut), Ok(RunState::TimedOut));
+        assert_eq!(queued.apply(Event::Suspended(Reason::Time)), Ok(RunState::Suspended(Reason::Time)));
+        assert_eq!(RunState::TimedOut.apply(Event::Rearmed), Ok(RunState::Running));
+        for event in [Event::Queued, Event::Driven] {
+            assert!(RunState::Completed.apply(event).is_err() && RunState::Running.apply(event).is_err());
+        }
+        assert_eq!(
+            before_rollback("queued, driven, backed_off, driven, completed, rolling_back".split(", ")),
+            Some(RunState::Completed)
+        );
+    }
+
+    #[test]
+    fn a_run_of_which_nothing_was_taken_back_is_as_it_was() {
+        for (before, event) in [
+            (RunState::Completed, Event::Completed),
+            (RunState::Suspended(Reason::Unknown), Event::Suspended(Reason::Unknown)),
+        ] {
+            let rolling_back = before.apply(Event::RollbackBegan).unwrap();
+            assert_eq!(rolling_back.apply(event), Ok(before));
+        }
+        let before = |events: &str| before_rollback(events.split(", "));
+        assert_eq!(before("began, completed, rolling_back"), Some(RunState::Completed));
+        assert_eq!(
+            before("began, backed_off, retried, suspended: unknown, decided: again, rolling_back, adopted"),
+            Some(RunState::Suspended(Reason::Unknown))
+        );
+        assert_eq!(
+            before("began, completed, rolling_back, suspended: not_undone, rolling_back"),
+            Some(RunState::Suspended(Reason::NotUndone))
+        );
+        assert_eq!(before("began, completed"), None);
+        assert_eq!(before("began, lost, rolling_back"), None);
+    }
+
+    #[test]
+    fn that_a_run_may_be_tried_again_stands_until_something_else_happens_to_it() {
+        let again = |events: &str| may_be_tried_again(events.split(", "));
+        assert!(again("began, suspended: unknown, decided: again"));
+        assert!(again("began, suspended: unknown, decided: again, rolling_back, suspended: unknown"));
+        assert!(again(
+            "began, suspended: unknown, decided: again, rolling_back, adopted, suspended: unknown"
+        ));
+        assert!(!again("began, suspended: unknown, rolling_back, suspended: unknown"));
+        assert!(!again("began, suspended: unknown, decided: again, rearmed, suspended: unknown"));
+    }
+
+    #[test]
     fn attempts_that_were_at_work_when_their_process_died_are_counted() {
         let counted = |events: &str| deaths(events.split(' '));
         assert_eq!(counted("began completed"), 0);
         assert_eq!(counted("began adopted failed rearmed adopted failed"), 2);
         assert_eq!(counted("began backed_off adopted failed"), 0);
         assert_eq!(counted("began backed_off retried adopted adopted failed"), 1);
+        assert_eq!(counted("queued driven adopted backed_off driven adopted backed_off driven completed"), 2);
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub struct Count {
 struct Tally {
     ok: u64,
     running: u64,
+    refused: u64,
     codes: HashMap<String, u64>,
     failed: u64,
     attempts: u64,
@@ -63,15 +64,17 @@ pub struct ToolStats {
     pub ok: u64,
     /// Those that did not, and those that wait for a person.
     pub failed: u64,
+    /// Those that were refused before anything was run.
+    pub refused: u64,
     /// Those that have not ended.
     pub running: u64,
-    /// Of those that have ended, the part that did what was asked; none where none has.
+    /// Of those that were run and have ended, the part that did what was asked; none where none has.
     pub success_rate: Option<f64>,
     /// How long those that ended took.
     pub duration_ms: Percentiles,
     /// Attempts begun.
     pub attempts: u64,
-    /// Attempts for each call.
+    /// Attempts for each call that was run.
     pub attempts_per_call: f64,
     /// What they cost, in millionths of the budget's currency.
     pub cost_micros: u64,
@@ -107,16 +110,26 @@ impl Count {
 
     /// Counts one call.
     pub fn add(&mut self, call: Counted<'_>) {
-        let tally = match self.tools.get_mut(call.tool) {
-            Some(tally) => tally,
-            None => {
-                let meant = call.tool.parse::<ToolName>().is_ok_and(|tool| self.pattern.matches(&tool));
-                self.tools.entry(call.tool.to_owned()).or_insert_with(|| meant.then(Tally::default))
-            }
-        };
-        if let Some(tally) = tally {
+        if let Some(tally) = self.tally(call.tool) {
             tally.add(call);
         }
+    }
+
+    /// Counts calls that were refused with one code before they had a run.
+    pub fn refused(&mut self, tool: &str, code: &str, calls: u64) {
+        if let Some(tally) = self.tally(tool) {
+            tally.refused += calls;
+            tally.end(code, calls);
+        }
+    }
+
+    /// Where the calls of a tool are counted; none where it is not meant, or is the name of no tool.
+    fn tally(&mut self, tool: &str) -> Option<&mut Tally> {
+        if !self.tools.contains_key(tool) {
+            let meant = tool.parse::<ToolName>().is_ok_and(|tool| self.pattern.matches(&tool));
+            self.tools.insert(tool.to_owned(), meant.then(Tally::default));
+        }
+        self.tools.get_mut(tool)?.as_mut()
     }
 
     /// How the calls went, in the order of the tools' names.
@@ -145,26 +158,31 @@ impl Tally {
 
     fn fail(&mut self, code: &str) {
         self.failed += 1;
+        self.end(code, 1);
+    }
+
+    fn end(&mut self, code: &str, calls: u64) {
         let code = if self.codes.len() < CODES || self.codes.contains_key(code) { code } else { OTHERS };
         match self.codes.get_mut(code) {
-            Some(calls) => *calls += 1,
+            Some(all) => *all += calls,
             None => {
-                self.codes.insert(code.to_owned(), 1);
+                self.codes.insert(code.to_owned(), calls);
             }
         }
     }
 
     fn stats(self, tool: String) -> ToolStats {
         let ended = self.ok + self.failed;
-        let calls = ended + self.running;
+        let run = ended + self.running;
         let mut failures: Vec<Failures> =
             self.codes.into_iter().map(|(code, calls)| Failures { code, calls }).collect();
         failures.sort_by(|one, other| other.calls.cmp(&one.calls).then_with(|| one.code.cmp(&other.code)));
         ToolStats {
             tool,
-            calls,
+            calls: run + self.refused,
             ok: self.ok,
             failed: self.failed,
+            refused: self.refused,
             running: self.running,
             success_rate: part(self.ok, ended),
             duration_ms: Percentiles {
@@ -173,7 +191,7 @@ impl Tally {
                 p99: self.took.within(99),
             },
             attempts: self.attempts,
-            attempts_per_call: part(self.attempts, calls).unwrap_or_default(),
+            attempts_per_call: part(self.attempts, run).unwrap_or_default(),
             cost_micros: self.cost,
             failures,
         }

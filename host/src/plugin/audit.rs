@@ -104,6 +104,7 @@ fn audit_tool(faults: &mut Faults, tool: declared::Tool) -> Tool {
         private: pointers::read(faults, "private", &tool.private),
     };
     pointers::same_action(faults, &tool.same_action, &input_schema);
+    pointers::not_the_hosts(faults, &input_schema);
     if tool.timeout_ms == Some(0) {
         faults.add("`timeout-ms` must be at least 1 and is 0; leave it out for the host's own limit");
     }

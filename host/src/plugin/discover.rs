@@ -131,6 +131,62 @@ pub(super) fn read(path: &Path) -> Result<(Vec<u8>, Option<Stamp>), String> {
     Ok((bytes, whole.then(|| Stamp::of(&after))))
 }
 
+/// What a binary of WebAssembly begins with, and how long its whole head is.
+const MAGIC: &[u8] = b"\0asm";
+const HEAD: usize = 8;
+
+/// Whether these are the first bytes of a binary of WebAssembly and no more: its sections say how long they are.
+pub(super) fn is_cut_short(bytes: &[u8]) -> bool {
+    let begins = bytes.len().min(MAGIC.len());
+    if bytes.get(..begins) != MAGIC.get(..begins) {
+        return false;
+    }
+    let mut at = HEAD;
+    while at < bytes.len() {
+        let (mut size, mut shift) = (0_usize, 0);
+        loop {
+            at += 1;
+            let Some(byte) = bytes.get(at) else { return true };
+            size |= usize::from(byte & 0x7f) << shift;
+            shift += 7;
+            match byte & 0x80 {
+                0 => break,
+                _ if shift > 28 => return false,
+                _ => {}
+            }
+        }
+        at = at.saturating_add(1).saturating_add(size);
+    }
+    at > bytes.len()
+}
+
 fn unreadable(error: &io::Error) -> String {
     format!("it cannot be read: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_beginning_of_a_binary_that_ends_within_a_section_is_cut_short_and_the_whole_is_not() {
+        let mut whole = b"\0asm\x0d\0\x01\0".to_vec();
+        let sections = [whole.len() + 5, whole.len() + 5 + 203];
+        whole.extend([0, 3, 1, b'a', 1]);
+        whole.extend([7, 0xc8, 0x01]);
+        whole.extend([9; 200]);
+        for length in 0..whole.len() {
+            let ends = length == HEAD || sections.contains(&length);
+            assert_eq!(is_cut_short(&whole[..length]), !ends, "{length}");
+        }
+        assert!(!is_cut_short(&whole));
+        for other in [
+            &b"MZ and more of it"[..],
+            b"(component)",
+            b"\0asn",
+            b"\0asm\x0d\0\x01\0\0\xff\xff\xff\xff\xff\xff",
+        ] {
+            assert!(!is_cut_short(other), "{other:?}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What tools declare beside what the operator grants, and the lines of configuration that would grant the rest.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -9,6 +10,7 @@ use crate::config::{Config, DirectoryAccess, HttpGrant, PluginGrants};
 use crate::model::id::ToolName;
 use crate::model::manifest::{DeclaredOrigin, HttpNeed, Need, Risk, Tool};
 use crate::model::origin::{OriginPattern, PathPattern};
+use crate::sandbox::capability::http::ungranted;
 
 /// What stands for a text that only the operator knows.
 const UNKNOWN: &str = "…";
@@ -61,30 +63,59 @@ fn granted(need: &Need, grants: &PluginGrants) -> Granted {
 }
 
 fn http(need: &HttpNeed, grants: &PluginGrants) -> Granted {
-    let there: Vec<&HttpGrant> = grants
-        .http
-        .iter()
-        .filter(|grant| match origin(&need.origin, grants) {
-            Place::Any => true,
-            Place::At(pattern) => pattern.overlaps(&grant.origin),
-            Place::Unknown => false,
-        })
-        .collect();
+    let there = there(need, grants);
+    let (mut given, mut missing) = (BTreeSet::new(), Vec::new());
+    for (method, path) in requests(need) {
+        let asked = path.map_or_else(|| format!("{method} to every path"), |path| format!("{method} {path}"));
+        let lesser = within(&there, method, path).into_iter().map(|path| format!("{method} {path}"));
+        let lesser: Vec<String> = lesser.collect();
+        match (whole(&there, need, method, path), lesser.is_empty()) {
+            (true, true) => given.extend([asked]),
+            (true, false) => given.extend(lesser),
+            (false, true) => missing.push(asked),
+            (false, false) => {
+                given.extend(lesser);
+                missing.push(format!("the rest of {asked}"));
+            }
+        }
+    }
     let places: BTreeSet<String> = there.iter().map(|grant| grant.origin.to_string()).collect();
     let places = places.into_iter().collect::<Vec<_>>().join(" ");
-    let all = requests(need).count();
-    let missing: Vec<String> = requests(need)
-        .filter(|(method, path)| !there.iter().any(|grant| covers(grant, method, *path)))
-        .map(|(method, path)| match path {
-            Some(path) => format!("{method} {path}"),
-            None => format!("{method} to every path"),
-        })
-        .collect();
-    match missing.len() {
-        0 => Granted::Whole(places),
-        missing if missing == all => Granted::Nothing,
-        _ => Granted::Part(places, missing),
+    match (given.is_empty(), missing.is_empty()) {
+        (_, true) => Granted::Whole(places),
+        (true, false) => Granted::Nothing,
+        (false, false) => {
+            let given: Vec<String> = given.into_iter().collect();
+            Granted::Part(format!("{places}, {}", given.join(", ")), missing)
+        }
     }
+}
+
+/// The grants of places that a need may mean. Which of several it is, is the operator's choice, and none of them lacks.
+fn there<'a>(need: &HttpNeed, grants: &'a PluginGrants) -> Vec<&'a HttpGrant> {
+    let place = origin(&need.origin, grants);
+    let meant = |grant: &&HttpGrant| match &place {
+        Place::Any => true,
+        Place::At(pattern) => pattern.overlaps(&grant.origin),
+        Place::Unknown => false,
+    };
+    grants.http.iter().filter(meant).collect()
+}
+
+/// Whether requests of this method to all of these paths are granted.
+fn whole(there: &[&HttpGrant], need: &HttpNeed, method: &str, path: Option<&PathPattern>) -> bool {
+    // What goes wherever is granted goes on whichever paths are.
+    let wherever = need.origin == DeclaredOrigin::Granted && path.is_none();
+    there.iter().any(|grant| covers(grant, method, path) || (wherever && grant.methods.contains(method)))
+}
+
+/// The paths that are granted of these, where not all of them are.
+fn within<'a>(there: &[&'a HttpGrant], method: &str, path: Option<&PathPattern>) -> Vec<&'a PathPattern> {
+    if there.iter().any(|grant| covers(grant, method, path)) {
+        return Vec::new();
+    }
+    let granted = there.iter().filter(|grant| grant.methods.contains(method)).flat_map(|grant| &grant.paths);
+    granted.filter(|granted| path.is_none_or(|path| path.overlaps(granted))).collect()
 }
 
 /// Each method with each path; none where every path is meant.
@@ -153,7 +184,7 @@ fn grants_of(plugin: &str, lacking: &[Need], config: &Config) -> String {
             requested(need, grants.unwrap_or(&none), &mut blocks);
         }
     }
-    for ((origin, paths), methods) in blocks {
+    for ((origin, methods), paths) in gathered(blocks) {
         let _ = write!(
             text,
             "\n[[plugin.{plugin}.http]]\norigin = {}\nmethods = {}\n",
@@ -163,9 +194,29 @@ fn grants_of(plugin: &str, lacking: &[Need], config: &Config) -> String {
         if !paths.is_empty() {
             let _ = writeln!(text, "paths = {}", list(&paths));
         }
+        let addresses = addresses(&origin, grants.unwrap_or(&none));
+        if !addresses.is_empty() {
+            let _ = writeln!(text, "addresses = {}", list(&addresses));
+        }
     }
     text.push_str(&secrets(lacking, config));
     text
+}
+
+/// The same requests with one entry for each origin and its methods; no paths stand for all of them.
+fn gathered(blocks: Blocks) -> BTreeMap<(String, BTreeSet<String>), BTreeSet<String>> {
+    let mut gathered = BTreeMap::<_, BTreeSet<String>>::new();
+    for ((origin, paths), methods) in blocks {
+        match gathered.entry((origin, methods)) {
+            Entry::Vacant(place) => {
+                place.insert(paths.into_iter().collect());
+            }
+            Entry::Occupied(mut there) if paths.is_empty() => there.get_mut().clear(),
+            Entry::Occupied(there) if there.get().is_empty() => {}
+            Entry::Occupied(mut there) => there.get_mut().extend(paths),
+        }
+    }
+    gathered
 }
 
 /// The rules by which tools of the highest risk run unasked, for the operator to decide: nothing of them holds as it stands.
@@ -266,13 +317,32 @@ fn places(need: &Need) -> &[DeclaredOrigin] {
 /// Grants of requests: by where to and on which paths, the methods.
 type Blocks = BTreeMap<(String, Vec<String>), BTreeSet<String>>;
 
+/// What lacks of a need, and nothing that is granted: at the place where a part of it is, if that is one.
 fn requested(need: &HttpNeed, grants: &PluginGrants, blocks: &mut Blocks) {
-    let place = match origin(&need.origin, grants) {
-        Place::At(pattern) => pattern.to_string(),
-        Place::Any | Place::Unknown => UNKNOWN.to_owned(),
+    let there = there(need, grants);
+    let places: BTreeSet<String> = there.iter().map(|grant| grant.origin.to_string()).collect();
+    let place = match (places.len(), origin(&need.origin, grants)) {
+        (1, _) => places.into_iter().collect(),
+        (_, Place::At(pattern)) => pattern.to_string(),
+        (_, Place::Any | Place::Unknown) => UNKNOWN.to_owned(),
     };
-    let paths: Vec<String> = need.paths.iter().map(ToString::to_string).collect();
-    blocks.entry((place, paths)).or_default().extend(need.methods.iter().cloned());
+    for method in &need.methods {
+        let lacking = requests(need).filter(|(one, path)| *one == method && !whole(&there, need, one, *path));
+        let lacking: Vec<Option<&PathPattern>> = lacking.map(|(_, path)| path).collect();
+        if !lacking.is_empty() {
+            let paths = lacking.into_iter().flatten().map(ToString::to_string).collect();
+            blocks.entry((place.clone(), paths)).or_default().insert(method.clone());
+        }
+    }
+}
+
+/// The addresses by which a place must be granted: those that its name tells, and those of its other grants.
+fn addresses(place: &str, grants: &PluginGrants) -> BTreeSet<String> {
+    let origin: Option<OriginPattern> = place.parse().ok();
+    let named = origin.map(|origin| ungranted(&origin, &[])).unwrap_or_default();
+    let others = grants.http.iter().filter(|grant| grant.origin.to_string() == place);
+    let others = others.flat_map(|grant| &grant.addresses).map(ToString::to_string);
+    named.iter().map(ToString::to_string).chain(others).collect()
 }
 
 /// A list as TOML has it.
@@ -358,8 +428,92 @@ mod tests {
         assert_eq!(http(&need, &grants), Granted::Nothing, "nobody knows where it goes");
         grants.config.insert("url".to_owned(), "https://desk.test".to_owned());
         let missing = vec!["POST /orders".to_owned()];
-        assert_eq!(http(&need, &grants), Granted::Part("https://desk.test".to_owned(), missing));
+        assert_eq!(http(&need, &grants), Granted::Part("https://desk.test, GET /orders".to_owned(), missing));
         grants.http.push(grant(&["POST"], &["/**"]));
         assert_eq!(http(&need, &grants), Granted::Whole("https://desk.test".to_owned()));
+    }
+
+    /// What is told of a need where these are granted, and the lines that grant the rest.
+    fn told(need: &HttpNeed, grants: &[HttpGrant]) -> String {
+        let grants = PluginGrants { http: grants.to_vec(), ..PluginGrants::default() };
+        let mut blocks = BTreeMap::new();
+        requested(need, &grants, &mut blocks);
+        let lines = blocks.iter().map(|((origin, paths), methods)| {
+            let methods: Vec<&str> = methods.iter().map(String::as_str).collect();
+            format!("add {} {origin} {}", methods.join(","), paths.join(","))
+        });
+        let said = match http(need, &grants) {
+            Granted::Whole(what) => format!("all: {what}"),
+            Granted::Part(what, missing) => format!("part: {what}; not {}", missing.join(", ")),
+            Granted::Nothing => "nothing".to_owned(),
+        };
+        std::iter::once(said).chain(lines).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn requests_with_the_same_methods_are_advised_together_and_every_path_stays_every_path() {
+        let site = || "https://desk.test".to_owned();
+        let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let set = |words: &[&str]| list(words).into_iter().collect::<BTreeSet<_>>();
+        let blocks = Blocks::from([
+            ((site(), list(&["/b"])), set(&["GET"])),
+            ((site(), list(&["/a", "/b"])), set(&["GET"])),
+            ((site(), list(&["/c"])), set(&["GET", "POST"])),
+            ((site(), list(&["/d"])), set(&["PUT"])),
+            ((site(), list(&[])), set(&["PUT"])),
+            ((site(), list(&["/e"])), set(&["PUT"])),
+        ]);
+        let expected = BTreeMap::from([
+            ((site(), set(&["GET"])), set(&["/a", "/b"])),
+            ((site(), set(&["GET", "POST"])), set(&["/c"])),
+            ((site(), set(&["PUT"])), set(&[])),
+        ]);
+        assert_eq!(gathered(blocks), expected);
+    }
+
+    #[test]
+    fn a_need_that_is_granted_in_part_is_told_so_and_only_the_rest_of_it_is_advised() {
+        let mut need = HttpNeed {
+            origin: DeclaredOrigin::Fixed("https://desk.test".parse().unwrap()),
+            methods: vec!["GET".to_owned(), "POST".to_owned()],
+            paths: vec!["/orders/*".parse().unwrap(), "/tickets".parse().unwrap()],
+            repeat: Repeat::Once,
+            idempotency_header: None,
+            clean_statuses: Vec::new(),
+        };
+        let seen = [
+            told(&need, &[]),
+            told(&need, &[grant(&["GET"], &["/orders/1"])]),
+            told(&need, &[grant(&["GET"], &["/orders/**"]), grant(&["POST"], &["/tickets"])]),
+            told(&need, &[grant(&["PUT"], &[])]),
+            told(&need, &[grant(&["GET", "POST"], &[])]),
+        ];
+        insta::assert_snapshot!(seen.join("\n\n"), @"
+        nothing
+        add GET,POST https://desk.test /orders/*,/tickets
+
+        part: https://desk.test, GET /orders/1; not the rest of GET /orders/*, GET /tickets, POST /orders/*, POST /tickets
+        add GET,POST https://desk.test /orders/*,/tickets
+
+        part: https://desk.test, GET /orders/*, POST /tickets; not GET /tickets, POST /orders/*
+        add POST https://desk.test /orders/*
+        add GET https://desk.test /tickets
+
+        nothing
+        add GET,POST https://desk.test /orders/*,/tickets
+
+        all: https://desk.test
+        ");
+        need.paths.clear();
+        let narrow = grant(&["GET"], &["/docs/**"]);
+        insta::assert_snapshot!(told(&need, std::slice::from_ref(&narrow)), @"
+        part: https://desk.test, GET /docs/**; not the rest of GET to every path, POST to every path
+        add GET,POST https://desk.test
+        ");
+        need.origin = DeclaredOrigin::Granted;
+        insta::assert_snapshot!(told(&need, &[narrow]), @"
+        part: https://desk.test, GET /docs/**; not POST to every path
+        add POST https://desk.test
+        ");
     }
 }

@@ -55,6 +55,8 @@ struct Known {
     stamp: Option<Stamp>,
     bounds: Bounds,
     found: Result<Arc<Plugin>, Fault>,
+    /// Whether what lies there by now is the beginning of a file, which takes the place of none that was found before.
+    cut_short: bool,
 }
 
 /// What one look at a file gave.
@@ -104,7 +106,13 @@ impl Loader {
         let mut plugins = Vec::new();
         for (file, known) in &*known {
             match &known.found {
-                Ok(plugin) => plugins.push(Arc::clone(plugin)),
+                Ok(plugin) => {
+                    plugins.push(Arc::clone(plugin));
+                    if known.cut_short {
+                        let Fault { faults, remedy, .. } = refusal::cut_short();
+                        registry.refuse(file.clone(), faults, &remedy);
+                    }
+                }
                 Err(fault) => registry.refuse(file.clone(), fault.faults.clone(), &fault.remedy),
             }
         }
@@ -160,7 +168,8 @@ impl Loader {
                 }
                 (Err(text), _) => {
                     let found = Err(refusal::unread(text));
-                    now.insert(path, Known { stamp: None, bounds: bounds.clone(), found });
+                    let (bounds, cut_short) = (bounds.clone(), false);
+                    now.insert(path, Known { stamp: None, bounds, found, cut_short });
                 }
                 (Ok(stamp), Some(known)) if known.holds(stamp, &bounds) => {
                     now.insert(path, known);
@@ -187,7 +196,7 @@ impl Loader {
                 let examined = self.shop.examine(digest, bytes, bounds.clone()).await;
                 let found = examined.and_then(|examined| self.plugin(&path, digest, examined, &bounds));
                 progress.one_more();
-                (path, Known { stamp, bounds, found })
+                (path, Known { stamp, bounds, found, cut_short: false })
             }
         });
         now.extend(futures::future::join_all(examining).await);
@@ -245,7 +254,10 @@ fn bounds(config: &Config) -> Bounds {
 }
 
 fn look(shop: &Arc<Workshop>, path: &Path, earlier: Option<Known>, bounds: &Bounds, now: i64) -> Looked {
-    let known = |stamp, found| Looked::Known(Box::new(Known { stamp, bounds: bounds.clone(), found }));
+    let was = |stamp, found, cut_short| {
+        Looked::Known(Box::new(Known { stamp, bounds: bounds.clone(), found, cut_short }))
+    };
+    let known = |stamp, found| was(stamp, found, false);
     let (bytes, stamp) = match discover::read(path) {
         Ok((bytes, Some(stamp))) => (bytes, stamp),
         // Somebody is writing it: what it was holds until they have ended.
@@ -258,10 +270,16 @@ fn look(shop: &Arc<Workshop>, path: &Path, earlier: Option<Known>, bounds: &Boun
     // Who writes twice in one tick of the clock leaves two contents under one stamp.
     let stamp = (stamp.written() < now - 1).then_some(stamp);
     let digest = Digest::of(&bytes);
-    if let Some(Known { found: Ok(plugin), .. }) = earlier
+    if let Some(Known { found: Ok(plugin), .. }) = &earlier
         && plugin.digest == digest
     {
-        return known(stamp, Ok(plugin));
+        return known(stamp, Ok(Arc::clone(plugin)));
+    }
+    // Who copies over a file that is there may take a rest in the midst of it.
+    if let Some(Known { found: Ok(plugin), .. }) = &earlier
+        && discover::is_cut_short(&bytes)
+    {
+        return was(stamp, Ok(Arc::clone(plugin)), true);
     }
     match shop.known(digest, bounds) {
         Some(Ok(works)) => {

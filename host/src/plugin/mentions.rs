@@ -41,6 +41,8 @@ struct There<'a> {
     plugins: BTreeMap<&'a str, BTreeSet<ToolName>>,
     /// What the tools of each plugin need; nothing of one that waits.
     needs: BTreeMap<&'a str, Vec<&'a Need>>,
+    /// The permissions that tools ask for; none where some plugin does not tell its own yet.
+    permissions: Option<BTreeSet<&'a str>>,
     /// Whether some file is no plugin that can be used: any name may be that one's.
     doubtful: bool,
 }
@@ -51,8 +53,13 @@ impl<'a> There<'a> {
             config,
             plugins: BTreeMap::new(),
             needs: BTreeMap::new(),
+            permissions: None,
             doubtful: !registry.faults().is_empty(),
         };
+        if registry.waiting().is_empty() {
+            let asked = registry.tools().flat_map(|entry| &entry.tool.permissions);
+            there.permissions = Some(asked.map(String::as_str).collect());
+        }
         for entry in registry.tools() {
             there.plugins.entry(&entry.name.plugin).or_default().insert(entry.name.clone());
             there.needs.entry(&entry.name.plugin).or_default().extend(&entry.tool.needs);
@@ -69,8 +76,11 @@ impl<'a> There<'a> {
             config,
             plugins: BTreeMap::new(),
             needs: BTreeMap::new(),
+            permissions: None,
             doubtful: !declared.unknown.is_empty(),
         };
+        let asked = declared.manifests.iter().flat_map(|manifest| &manifest.tools);
+        there.permissions = Some(asked.flat_map(|tool| &tool.permissions).map(String::as_str).collect());
         for Manifest { name, tools, .. } in &declared.manifests {
             let tool = |tool: &Tool| ToolName { plugin: name.clone(), tool: tool.name.clone() };
             there.plugins.entry(name).or_default().extend(tools.iter().map(tool));
@@ -85,6 +95,7 @@ impl<'a> There<'a> {
         match mention {
             Mention::Plugin(name) => self.plugin(name),
             Mention::Tool(name) => self.tool(name),
+            Mention::Permission(name) => self.permission(name),
             Mention::Value { plugin, key } => {
                 let keys = self.needs.get(plugin.as_str())?.iter().flat_map(|need| keys(need)).collect();
                 undeclared(plugin, "value", key, &keys)
@@ -142,6 +153,15 @@ impl<'a> There<'a> {
             None => format!("the tools of {} are {}", name.plugin, names.join(", ")),
         };
         Some((format!("there is no tool `{name}`"), "the name of a tool".to_owned(), help))
+    }
+
+    /// A permission that nobody asks for permits nothing, and may be for a tool to come; one that is nearly that of a tool is
+    /// a slip, which takes from the caller what it was to have.
+    fn permission(&self, name: &str) -> Option<Told> {
+        let asked = self.permissions.as_ref().filter(|asked| !self.doubtful && !asked.contains(name))?;
+        let near = *nearest(name, asked.iter().copied()).first()?;
+        let text = format!("no tool asks for the permission `{name}`");
+        Some((text, "a permission that a tool asks for".to_owned(), format!("did you mean `{near}`?")))
     }
 
     fn origin(&self, plugin: &str, origin: &OriginPattern) -> Option<Told> {

@@ -228,6 +228,11 @@ impl Registry {
         self.tools.get(name)
     }
 
+    /// The tool of this name, if it is one at all.
+    pub fn named(&self, name: &str) -> Option<&Arc<Entry>> {
+        name.parse().ok().and_then(|name| self.tools.get(&name))
+    }
+
     /// All tools, in the order of their names.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.tools.values()

@@ -7,6 +7,7 @@ mod effort;
 mod fields;
 mod guide;
 mod places;
+mod sample;
 mod words;
 
 use jsonschema::Validator;
@@ -73,6 +74,11 @@ impl Schema {
     /// Leads through a value and tells what the schema says of each place.
     pub fn guide(&self) -> Guide<'_> {
         Guide::new(&self.root, &self.names)
+    }
+
+    /// An object with the fields that it asks for, as an example.
+    pub fn sample(&self) -> Value {
+        sample::sample(&self.guide())
     }
 
     /// Checks what a caller gave, and takes out the fields that a closed object does not know; their

@@ -12,7 +12,7 @@ use crate::model::past::{PastCall, PastEffect, Planned, Probed, TookEffect, Undo
 use crate::model::reply::Output;
 
 /// Details of errors that only the host gives.
-const OWN_DETAILS: &[&str] = &["key", "run", "open", "done", "faults"];
+const OWN_DETAILS: &[&str] = &["key", "run", "open", "done", "faults", "fallback"];
 
 /// The longest that a tool may ask a caller to wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
@@ -55,11 +55,10 @@ pub(super) fn state(state: Option<String>, limits: &Limits) -> Result<Option<Str
 }
 
 /// What a guest found out about a call.
-pub(super) fn probed(probed: rollback::Probed, limits: &Limits) -> Result<Probed, Ended> {
+pub(super) fn probed(probed: rollback::Probed, limits: &Limits) -> Result<Probed<Output>, Ended> {
     match probed {
         rollback::Probed::Yes(reply) => {
-            let output = reply.map(|reply| replied(reply, limits)).transpose()?;
-            Ok(Probed::Yes(output.map(|output| output.data)))
+            Ok(Probed::Yes(reply.map(|reply| replied(reply, limits)).transpose()?))
         }
         rollback::Probed::No => Ok(Probed::No),
         rollback::Probed::Unknown => Ok(Probed::Unknown),

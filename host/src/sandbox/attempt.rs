@@ -33,6 +33,7 @@ use crate::model::classify::Ended;
 use crate::model::clock::{Clock as _, SystemClock};
 use crate::model::limits::{AttemptTime, Limit, Limits};
 use crate::model::reply::Usage;
+use crate::model::run::LONE_STEP;
 
 /// What may cross between guest and host in one call of a function beside the largest body or output.
 const CROSSING: u64 = 1 << 20;
@@ -116,7 +117,7 @@ struct Seen {
 
 impl Engine {
     /// Asks a fresh instance; ends at the latest when its time is over, whatever the guest does.
-    pub async fn attempt<Q: Question>(&self, question: Q, attempt: Attempt) -> Finished<Q::Answer> {
+    pub async fn attempt<Q: Question>(&self, question: Q, attempt: Box<Attempt>) -> Finished<Q::Answer> {
         if attempt.cancel.as_ref().is_some_and(Cancel::is_asked) {
             return Finished { said: Err(Ended::Withdrawn), usage: Usage::default() };
         }
@@ -205,7 +206,7 @@ async fn withdrawn(cancel: Option<&Cancel>) {
 async fn serve<Q: Question>(
     engine: &wasmtime::Engine,
     question: Q,
-    attempt: Attempt,
+    attempt: Box<Attempt>,
     seen: &Arc<Seen>,
 ) -> (Result<Q::Answer, Ended>, Store<Guest>) {
     let Attempt {
@@ -223,7 +224,7 @@ async fn serve<Q: Question>(
         group: _,
         cancel,
         progress,
-    } = attempt;
+    } = unpacked(attempt);
     effects.within(time.time);
     let stop = Stop::within(time.time, cancel);
     let (texts, signed) = (Placeholders::default(), BTreeMap::new());
@@ -254,6 +255,11 @@ async fn serve<Q: Question>(
     (said, store)
 }
 
+/// Takes an attempt out of its place, which is not held for as long as the guest lives.
+fn unpacked(attempt: Box<Attempt>) -> Attempt {
+    *attempt
+}
+
 async fn describe(
     engine: &wasmtime::Engine,
     prepared: Prepared,
@@ -264,7 +270,7 @@ async fn describe(
     let mut store = store(engine, limits, log, None, Arc::clone(&seen.held), None);
     let described = async {
         let instance = instance(&mut store, &prepared, limits, &seen).await?;
-        prepared.tools.load(&mut store, &instance)?.call_describe(&mut store).await
+        prepared.ready.tools.load(&mut store, &instance)?.call_describe(&mut store).await
     };
     let described = described.await;
     described.map_err(|error| {
@@ -318,7 +324,7 @@ async fn instance(
         watched.fuel_left.store(context.get_fuel().unwrap_or(0), Ordering::Relaxed);
         Ok(UpdateDeadline::Yield(1))
     });
-    let instance = prepared.pre.instantiate_async(&mut *store).await?;
+    let instance = prepared.ready.pre.instantiate_async(&mut *store).await?;
     store.set_fuel(limits.fuel)?;
     Ok(instance)
 }
@@ -327,7 +333,7 @@ impl Context {
     fn to_wit(&self, time_left: Duration) -> CallContext {
         CallContext {
             run_id: self.run.clone(),
-            step: 1,
+            step: LONE_STEP,
             attempt: self.attempt,
             idempotency_key: self.key.clone(),
             caller: self.caller.clone(),

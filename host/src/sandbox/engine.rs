@@ -78,9 +78,14 @@ impl fmt::Debug for Compiled {
     }
 }
 
-/// A component with its imports resolved, from which fresh instances are made.
+/// A component with its imports resolved, from which fresh instances are made. Clones are the same one.
 #[derive(Clone)]
 pub struct Prepared {
+    pub(super) ready: Arc<Ready>,
+}
+
+/// What instances are made from.
+pub(super) struct Ready {
     pub(super) pre: InstancePre<Guest>,
     pub(super) tools: tools::GuestIndices,
     /// None where the component does not export it.
@@ -92,7 +97,7 @@ pub struct Prepared {
 impl Prepared {
     /// Whether the component has a way back, and can tell and find out about past calls.
     pub fn rolls_back(&self) -> bool {
-        self.rollback.is_some()
+        self.ready.rollback.is_some()
     }
 }
 
@@ -163,7 +168,7 @@ impl Engine {
                 let exports = |name: &str| compiled.component.get_export_index(None, name).is_some();
                 let previews = exports("airlock:plugin/preview@0.1.0");
                 let rolls_back = exports("airlock:plugin/rollback@0.1.0");
-                Ok(Prepared {
+                let ready = Ready {
                     tools: tools::GuestIndices::new(&pre).map_err(refused)?,
                     preview: previews
                         .then(|| preview::GuestIndices::new(&pre))
@@ -174,7 +179,8 @@ impl Engine {
                         .transpose()
                         .map_err(refused)?,
                     pre,
-                })
+                };
+                Ok(Prepared { ready: Arc::new(ready) })
             }
         }
     }

@@ -23,8 +23,10 @@ pub struct Grants {
     pub declared: Vec<HttpRule>,
     /// Requests that the operator grants.
     pub granted: Vec<HttpGrant>,
-    /// The origins that it may go to, as far as they are named; a nameless one for a tool that sends nothing.
+    /// The origins that it may go to, as far as they are named.
     pub origins: Vec<String>,
+    /// What stands for several origins that it may go to as well.
+    pub patterns: Vec<OriginPattern>,
     /// Whether it may keep values.
     pub key_value: KeyValue,
     /// Folders that the tool declares, by name.
@@ -163,7 +165,7 @@ impl Grants {
                 }
             }
         }
-        grants.origins = grants.named();
+        (grants.origins, grants.patterns) = grants.reach();
         grants
     }
 
@@ -173,16 +175,28 @@ impl Grants {
         Self { reads_only: true, ..self.clone() }
     }
 
-    fn named(&self) -> Vec<String> {
-        if self.declared.is_empty() {
-            return vec![String::new()];
-        }
+    /// Where both the manifest and the operator let it go: origins by name, and patterns.
+    fn reach(&self) -> (Vec<String>, Vec<OriginPattern>) {
         let pairs = self.declared.iter().flat_map(|rule| self.granted.iter().map(move |grant| (rule, grant)));
         let both =
             pairs.filter(|(rule, grant)| rule.methods.iter().any(|method| grant.methods.contains(method)));
-        let named: BTreeSet<String> =
-            both.filter_map(|(rule, grant)| Some(rule.one(grant)?.to_string())).collect();
-        named.into_iter().collect()
+        let (mut named, mut patterns) = (BTreeSet::new(), Vec::new());
+        for (rule, grant) in both {
+            match rule.one(grant) {
+                Some(one) => drop(named.insert(one.to_string())),
+                None if rule.several(grant) && !patterns.contains(&grant.origin) => {
+                    patterns.push(grant.origin.clone());
+                }
+                None => {}
+            }
+        }
+        (named.into_iter().collect(), patterns)
+    }
+
+    /// Whether the tool may go to this origin at all.
+    pub fn reaches(&self, origin: &Origin) -> bool {
+        let text = origin.to_string();
+        self.origins.contains(&text) || self.patterns.iter().any(|pattern| pattern.matches(origin))
     }
 
     /// The folder of this name, where the tool may do this there: what it declares and what is granted both allow it.
@@ -248,6 +262,15 @@ impl HttpRule {
             Places::Unset(_) => None,
         };
         one.filter(|origin| self.origin.hold(origin) && grant.origin.matches(origin))
+    }
+
+    /// Whether several origins are both declared here and granted there.
+    fn several(&self, grant: &HttpGrant) -> bool {
+        match &self.origin {
+            Places::These(pattern) => pattern == &grant.origin && pattern.one().is_none(),
+            Places::Granted => grant.origin.one().is_none(),
+            Places::Unset(_) => false,
+        }
     }
 
     /// Whether the request is declared here.

@@ -77,7 +77,7 @@ impl Question for Call {
 
     async fn ask(self, asked: Asked<'_>) -> Said<Output> {
         let Asked { store, prepared, instance, context, limits } = asked;
-        let guest = prepared.tools.load(&mut *store, instance)?;
+        let guest = prepared.ready.tools.load(&mut *store, instance)?;
         let said = guest.call_call(store, &self.tool, &self.input, context).await?;
         Ok(said.map_or_else(|error| Err(declared(error, limits)), |reply| replied(reply, limits)))
     }
@@ -88,7 +88,7 @@ impl Question for Preview {
 
     async fn ask(self, asked: Asked<'_>) -> Said<Planned> {
         let Asked { store, prepared, instance, context, limits } = asked;
-        let Some(exported) = &prepared.preview else { return Ok(Err(not_offered("preview"))) };
+        let Some(exported) = &prepared.ready.preview else { return Ok(Err(not_offered("preview"))) };
         let guest = exported.load(&mut *store, instance)?;
         let said = guest.call_preview(store, &self.tool, &self.input, context).await?;
         Ok(said.map_or_else(|error| Err(declared(error, limits)), |planned| answer::planned(planned, limits)))
@@ -118,9 +118,9 @@ impl Question for Fingerprint {
 }
 
 impl Question for Probe {
-    type Answer = Probed;
+    type Answer = Probed<Output>;
 
-    async fn ask(self, asked: Asked<'_>) -> Said<Probed> {
+    async fn ask(self, asked: Asked<'_>) -> Said<Probed<Output>> {
         let Asked { context, limits, .. } = asked;
         let Some((guest, store)) = way_back(asked)? else { return Ok(Err(not_offered("way back"))) };
         let said = guest.call_probe(store, &answer::past(self.0), context).await?;
@@ -131,7 +131,7 @@ impl Question for Probe {
 /// The exports of `rollback`, where the plugin has them.
 fn way_back(asked: Asked<'_>) -> wasmtime::Result<Option<(rollback::Guest, &mut Store<Guest>)>> {
     let Asked { store, prepared, instance, .. } = asked;
-    let Some(exported) = &prepared.rollback else { return Ok(None) };
+    let Some(exported) = &prepared.ready.rollback else { return Ok(None) };
     Ok(Some((exported.load(&mut *store, instance)?, store)))
 }
 

@@ -112,3 +112,49 @@ impl fmt::Display for StoreFailure {
 }
 
 impl std::error::Error for StoreFailure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_of_the_store_is_told_with_what_to_do() {
+        let (file, text) = (|| PathBuf::from("/state/airlock.db"), || "why".to_owned());
+        let all = [
+            StoreFailure::Folder(PathBuf::from("/state"), text()),
+            StoreFailure::NoThread(text()),
+            StoreFailure::Full(file()),
+            StoreFailure::Newer { file: file(), found: 12, known: 9 },
+            StoreFailure::Damaged(file(), text()),
+            StoreFailure::Foreign(file()),
+            StoreFailure::Locked(file()),
+            StoreFailure::Failed(file(), text()),
+            StoreFailure::Stopped,
+            StoreFailure::Taken,
+        ];
+        let told: Vec<String> =
+            all.iter().map(|failure| format!("{failure}\n  {}", failure.hint())).collect();
+        insta::assert_snapshot!(told.join("\n"), @"
+        the state folder cannot be used (why): /state
+          choose a folder that can be made and written with `state` in airlock.toml
+        the store gets no thread to write on: why
+          look at the limits of threads and memory of this process
+        the disk is full: /state/airlock.db
+          free space where /state/airlock.db lies; what was acknowledged is kept
+        the database has version 12 and this program knows 9: /state/airlock.db
+          run the version of airlock that wrote it, or a later one
+        the database is damaged (why): /state/airlock.db
+          put a backup of /state/airlock.db in its place; or move /state/airlock.db and its -wal aside to begin anew, and keep them: they hold the record of what was done
+        the database is another program's: /state/airlock.db
+          name a folder of airlock's own with `state` in airlock.toml; this database was left as it is
+        another process holds the database: /state/airlock.db
+          end the process that holds it, or try again
+        the database failed (why): /state/airlock.db
+          look at the disk, then start airlock again
+        the store has stopped after a failure
+          look at the disk, then start airlock again
+        another process has taken the run over
+          `airlock runs` shows what became of it
+        ");
+    }
+}

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::config::regular;
 use crate::model::id::ProcessId;
@@ -14,6 +15,8 @@ pub struct Processes {
     folder: PathBuf,
     own: ProcessId,
     _lock: File,
+    /// Held while this process drives calls in the background, with all others that do.
+    works: Mutex<Option<File>>,
 }
 
 impl Processes {
@@ -27,7 +30,7 @@ impl Processes {
         options.create(true).truncate(false).write(true).mode(0o600);
         let lock = regular::open(&mut options, &path(folder, own))?;
         lock.lock()?;
-        let joined = Self { folder: folder.to_path_buf(), own, _lock: lock };
+        let joined = Self { folder: folder.to_path_buf(), own, _lock: lock, works: Mutex::default() };
         joined.tidy();
         Ok(joined)
     }
@@ -37,9 +40,32 @@ impl Processes {
         self.own
     }
 
-    /// Whether the process is gone: its lock is free, or its file is not there.
+    /// Tells, for as long as this process lives, that it drives calls in the background.
+    ///
+    /// # Errors
+    /// Where the folder cannot be written.
+    pub fn work(&self) -> io::Result<()> {
+        let lock = self.workers()?;
+        lock.lock_shared()?;
+        *self.works.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+        Ok(())
+    }
+
+    /// Whether any process drives calls in the background.
+    pub fn is_worked(&self) -> bool {
+        self.workers().is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// The file that processes lock together which drive calls in the background.
+    fn workers(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        regular::open(&mut options, &self.folder.with_file_name("work.lock"))
+    }
+
+    /// Whether the process is gone: its lock is free, or its file is not there. Nobody is never gone.
     pub fn gone(&self, process: ProcessId) -> bool {
-        if process == self.own {
+        if process == self.own || process == ProcessId::NOBODY {
             return false;
         }
         match regular::open(OpenOptions::new().write(true), &path(&self.folder, process)) {

@@ -27,6 +27,8 @@ pub struct Rest {
     pub staged: Staged,
     /// What it tells of the origins that it met, and what it pays for the retry.
     pub reports: Option<Reports>,
+    /// Whether its process stays at it while it waits, and keeps what it holds of budgets, but for what this attempt cost.
+    pub holds: bool,
     /// When the next one begins.
     pub wakes: Timestamp,
     /// When it ended.

@@ -3,12 +3,16 @@
 mod answers;
 mod attachments;
 mod attempts;
+mod budgets;
 mod changes;
+mod driving;
 mod ends;
+mod guard;
 mod health;
 mod inspect;
 mod open;
 mod read;
+mod refused;
 mod staged;
 mod survey;
 mod sweep;
@@ -20,7 +24,7 @@ use std::sync::Mutex;
 
 use rusqlite::Connection;
 
-pub use self::inspect::{Inspected, inspect};
+pub use self::inspect::{Inspected, Waits, inspect};
 use self::writer::Writer;
 use super::StoreFailure;
 use super::process::Processes;

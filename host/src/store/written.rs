@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::{Kept, KeyLife, Past};
 use crate::model::attachment::Attachment;
+use crate::model::budget::{Hold, Short};
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Answered, EffectState};
+use crate::model::guard::Guard;
 use crate::model::health::Reports;
 use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
 use crate::model::key::Key;
@@ -13,8 +15,8 @@ use crate::model::manifest::{Cleanup, Repeat};
 use crate::model::past::Undone;
 use crate::model::pointer::Unshown;
 use crate::model::reply::{Stored, Usage};
-use crate::model::run::{Does, Lease, Told};
-use crate::model::staged::Staged;
+use crate::model::run::{Background, Does, Lease, Told};
+use crate::model::staged::{Cost, Staged};
 use crate::model::state::{Event, RunState};
 
 /// A run about to be.
@@ -44,10 +46,25 @@ pub struct NewRun {
     pub trace: TraceId,
     /// What the agent says of itself.
     pub told: Told,
+    /// The call as its conversation sees it, where it has one and writes.
+    pub guard: Option<Guard>,
     /// The process that will drive it.
     pub owner: ProcessId,
+    /// How it is made, where that is in the background: nobody is at it then, and it has no attempt yet.
+    pub background: Option<Background>,
     /// Its first attempt.
     pub attempt: NewAttempt,
+    /// What it is charged with as it begins.
+    pub charge: Charge,
+}
+
+/// What budgets are charged with as a call begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Charge {
+    /// What is held until it ends, in place of what it held before; what it holds stays as it is where absent.
+    pub hold: Option<Hold>,
+    /// What its agent's model cost by then.
+    pub model: Option<Cost>,
 }
 
 /// An attempt about to be.
@@ -64,12 +81,25 @@ pub struct NewAttempt {
 }
 
 /// Whether the run came into being.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reserved {
     /// It did, and is the caller's to drive.
     Won(Lease),
-    /// Another run has the key.
+    /// Another run has the key, or is the same action.
     Lost,
+    /// Too little is left of a budget; nothing was written.
+    Short(Box<Short>),
+}
+
+/// Whether a run was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// It was, and this lease drives it.
+    Held(Lease),
+    /// It has moved on.
+    Lost,
+    /// Too little is left of a budget; the run is as it was.
+    Short(Box<Short>),
 }
 
 /// A run to be taken.
@@ -87,8 +117,12 @@ pub struct Take {
     pub owner: ProcessId,
     /// When.
     pub at: Timestamp,
+    /// How it is made from now on, where it is left to the background.
+    pub background: Option<Background>,
     /// The attempt that begins with it.
     pub attempt: Option<NewAttempt>,
+    /// What it is charged with as that begins.
+    pub charge: Charge,
 }
 
 /// What became of an effect.
@@ -156,6 +190,10 @@ pub struct RollbackEnd {
     pub state: RunState,
     /// The attempt that ended.
     pub attempt: u32,
+    /// Since when the run stands so: what was not touched has stood so before.
+    pub since: Timestamp,
+    /// Whether the key, given again, runs it again.
+    pub rearms: bool,
     /// The result from now on and its word, where they replace the call's.
     pub replaced: Option<(Stored, String)>,
     /// What it undid and what it left.

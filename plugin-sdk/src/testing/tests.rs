@@ -177,11 +177,14 @@ fn folders_of_the_test_are_lent_for_what_they_are_declared_and_given_for() {
     host.run::<Filing, _>(|_| {
         let (notes, manuals) = (files::directory("notes"), files::directory("manuals"));
         assert_eq!(manuals.text("a.txt").unwrap(), "first");
-        assert!(
-            matches!(manuals.write("a.txt", "second"), Err(files::Error::Forbidden(_))),
-            "declared for reading"
-        );
-        assert!(matches!(notes.text("../a.txt"), Err(files::Error::Forbidden(_))), "it leads out");
+        let refused = |error: files::Error| match error {
+            files::Error::Forbidden(rule) => rule,
+            other => panic!("{other:?}"),
+        };
+        let for_reading = refused(manuals.write("a.txt", "second").unwrap_err());
+        assert_eq!(for_reading, "the folder manuals is not lent for writing");
+        let out = refused(notes.text("../a.txt").unwrap_err());
+        assert_eq!(out, "the path leads out of the folder notes: ../a.txt");
         assert!(matches!(notes.text("a.txt"), Err(files::Error::NotFound)));
         notes.create_directory("in").unwrap();
         notes.write("in/b.txt", "one").unwrap();
@@ -192,4 +195,30 @@ fn folders_of_the_test_are_lent_for_what_they_are_declared_and_given_for() {
         let names: Vec<String> = notes.entries("").unwrap().into_iter().map(|entry| entry.name).collect();
         assert_eq!((names, notes.text("c.txt").unwrap()), (vec!["c.txt".to_owned()], "one two".to_owned()));
     });
+}
+
+#[test]
+fn what_is_no_text_too_long_or_without_a_host_is_told() {
+    let told = |error: ToolError| format!("{}: {}", error.code(), error.message());
+    let kept = host().kept("bytes", vec![0xff]);
+    let said = kept.run::<Busy, _>(|_| {
+        let long = "k".repeat(513);
+        [
+            told(key_value::get_text("bytes").unwrap_err()),
+            told(key_value::get(&long).unwrap_err()),
+            told(key_value::set("a", vec![0; 65_537]).unwrap_err()),
+        ]
+    });
+    assert_eq!(
+        said,
+        [
+            "NO_TEXT: what is kept under bytes is no text",
+            "KEY_VALUE_REFUSED: a key has 512 bytes at most, and this one 513",
+            "KEY_VALUE_REFUSED: a value has 65536 bytes at most, and this one 65537",
+        ]
+    );
+    let alone = told(key_value::get("a").unwrap_err());
+    assert_eq!(alone, "KEY_VALUE_REFUSED: no host is here: call the tool through airlock_sdk::testing::Host");
+    let alone = files::directory("notes").text("a.txt").unwrap_err();
+    assert!(matches!(&alone, files::Error::Forbidden(rule) if rule == "no host is here"), "{alone:?}");
 }

@@ -145,11 +145,32 @@ fn told(expressions: &[&str]) -> String {
 #[test]
 fn what_cannot_be_read_is_told_with_its_place() {
     let told = told(&[
-        "", "1 + * 2", "1 +", "(1 + 2", "1 + 2)", "max(1, 2", "max()", "2(3)", "2 x", "7 % 3", "3 of 4",
-        "10% + 50", "1.", "1..2", "$5", "[1]", "x = 1", "1 & 2", "π",
+        "",
+        "1 + * 2",
+        "1 +",
+        "(1 + 2",
+        "1 + 2)",
+        "max(1, 2",
+        "max()",
+        "2(3)",
+        "2 x",
+        "7 % 3",
+        "3 of 4",
+        "10% + 50",
+        "1.",
+        "1..2",
+        "$5",
+        "[1]",
+        "x = 1",
+        "1 & 2",
+        "π",
+        "1'000",
+        "1e99999999",
+        "0^-1",
+        "10^99999999",
+        "ceil(1, 2)",
     ]);
     assert_snapshot!(told, @r#"
-
       SYNTAX_ERROR: column 1, at the end: expected a number, a function or an opening parenthesis
     1 + * 2
       SYNTAX_ERROR: column 5, at "* 2": expected a number, a function or an opening parenthesis
@@ -187,6 +208,16 @@ fn what_cannot_be_read_is_told_with_its_place() {
       SYNTAX_ERROR: column 3, at "& 2": this is no part of an expression: & (U+0026)
     π
       SYNTAX_ERROR: column 1, at "π": this is no part of an expression: π (U+03C0)
+    1'000
+      SYNTAX_ERROR: column 2, at "'000": a separator of thousands is left out, or is _ between digits: '
+    1e99999999
+      TOO_LARGE: column 1, at "1e99999999": a number has at most 10000 digits and an exponent from -400 to 400
+    0^-1
+      DIVISION_BY_ZERO: column 2, at "^-1": zero to a negative power is a division by zero
+    10^99999999
+      TOO_LARGE: column 3, at "^99999999": the result has more than 10000 digits, which is the most that is calculated with
+    ceil(1, 2)
+      WRONG_ARGUMENTS: column 1, at "ceil(1, 2)": it is called as ceil(x); to places: round(x, places, ceiling)
     "#);
 }
 

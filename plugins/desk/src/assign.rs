@@ -49,9 +49,19 @@ fn give(id: &str, to: Option<&str>, state: Option<&str>) -> Result<Response, Too
     Ok(request.send()?)
 }
 
-/// Who had the ticket before the call, as its first attempt saved it.
-fn saved_earlier(saved: &[u8]) -> Option<String> {
-    String::from_utf8(saved.to_vec()).ok().filter(|name| !name.is_empty())
+/// A ticket before the call, as its first attempt saved it.
+#[derive(Serialize, Deserialize)]
+struct Before {
+    /// Who had it.
+    assignee: Option<String>,
+    /// Another text after each change.
+    state: Option<String>,
+}
+
+impl Before {
+    fn read(saved: &[u8]) -> Result<Self, ToolError> {
+        Ok(serde_json::from_slice(saved)?)
+    }
 }
 
 impl Tool for AssignTicket {
@@ -76,11 +86,12 @@ impl Tool for AssignTicket {
         let Assignment { ticket_id, assignee } = assignment;
         // Before the first attempt changes it: a later one would find what the first one made of it.
         let earlier = match &context.saved {
-            Some(saved) => saved_earlier(saved),
+            Some(saved) => Before::read(saved)?.assignee,
             None => {
-                let earlier = known(&ticket_id)?.assignee;
-                saved::save(earlier.as_deref().unwrap_or_default())?;
-                earlier
+                let Found { assignee, state, .. } = known(&ticket_id)?;
+                let before = Before { assignee, state };
+                saved::save(serde_json::to_vec(&before)?)?;
+                before.assignee
             }
         };
         let response = give(&ticket_id, Some(&assignee), None)?;
@@ -110,9 +121,10 @@ impl Tool for AssignTicket {
 
     fn rollback(past: PastCall<Assignment>, _context: &Context) -> Result<Undone, ToolError> {
         let id = &past.input.ticket_id;
-        let Some(earlier) = past.saved.as_deref().map(saved_earlier) else {
+        let Some(saved) = &past.saved else {
             return Ok(Undone { summary: format!("The ticket {id} was not assigned."), left: Vec::new() });
         };
+        let earlier = Before::read(saved)?.assignee;
         let who = earlier.as_deref().unwrap_or("nobody");
         let response = give(id, earlier.as_deref(), past.fingerprint.as_deref())?;
         let (summary, left) = match response.status {
@@ -135,11 +147,24 @@ impl Tool for AssignTicket {
 
     fn probe(past: PastCall<Assignment>, _context: &Context) -> Result<Probed<Reply<Assigned>>, ToolError> {
         let Assignment { ticket_id, assignee } = past.input;
-        let now = ticket::find(&ticket_id)?.and_then(|found| found.assignee);
-        if now.as_ref() != Some(&assignee) {
-            return Ok(Probed::No);
-        }
-        let earlier = past.saved.as_deref().and_then(saved_earlier);
-        Ok(Probed::Yes(Some(Reply::new(Assigned { ticket_id, assignee, earlier }))))
+        // It is saved before anything is sent.
+        let Some(saved) = &past.saved else { return Ok(Probed::No) };
+        let before = Before::read(saved)?;
+        let Some(Found { assignee: now, state, .. }) = ticket::find(&ticket_id)? else {
+            return Ok(Probed::Unknown);
+        };
+        Ok(match now {
+            // By this call or by another: it is as this one wanted it.
+            Some(now) if now == assignee => {
+                let reply = Reply::new(Assigned { ticket_id, assignee, earlier: before.assignee });
+                Probed::Yes(Some(match state {
+                    Some(state) => reply.fingerprint(state),
+                    None => reply,
+                }))
+            }
+            Some(_) | None if state.is_some() && state == before.state => Probed::No,
+            // Somebody has changed it since, and may have changed what this call did.
+            Some(_) | None => Probed::Unknown,
+        })
     }
 }

@@ -81,8 +81,15 @@ impl Tool for CancelTicket {
     fn probe(past: PastCall<Unwanted>, _context: &Context) -> Result<Probed<Reply<Ticket>>, ToolError> {
         Ok(match ticket::find(&past.input.ticket_id)? {
             // By this call or by another: it is as this one wanted it.
-            Some(Found { ticket, .. }) if ticket.status == CANCELLED => Probed::Yes(Some(Reply::new(ticket))),
-            Some(_) | None => Probed::No,
+            Some(Found { ticket, state, .. }) if ticket.status == CANCELLED => {
+                let reply = Reply::new(ticket);
+                Probed::Yes(Some(match state {
+                    Some(state) => reply.fingerprint(state),
+                    None => reply,
+                }))
+            }
+            // A person may have opened it again since.
+            Some(_) | None => Probed::Unknown,
         })
     }
 }

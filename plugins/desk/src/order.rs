@@ -161,4 +161,9 @@ mod tests {
         assert_eq!((error.kind(), error.code()), (ErrorKind::Ambiguous, "AMBIGUOUS_ORDER"));
         assert_eq!(error.message(), "2 orders fit; ask which one is meant");
     }
+
+    #[test]
+    fn a_name_that_no_order_has_is_told() {
+        assert_eq!(only_one(Vec::new()).unwrap_err().message(), "no order has a customer of this name");
+    }
 }

@@ -247,4 +247,9 @@ mod tests {
         let sent = to_value(from_value::<NewTicket>(given).unwrap()).unwrap();
         assert_eq!(sent["priority"], "normal");
     }
+
+    #[test]
+    fn a_number_that_no_ticket_has_is_told_with_what_to_do() {
+        assert_eq!(missing().message(), "no ticket has this number; look at the number, or open a ticket");
+    }
 }

@@ -24,7 +24,7 @@ pub struct Wanted {
     /// A file or a folder, relative to the workspace.
     #[schemars(length(min = 1, max = 4000), example = "old/draft.md")]
     path: String,
-    /// Deletes a folder with what lies in it, up to 90 files and folders.
+    /// Deletes a folder with what lies in it, up to 90 files and folders, itself among them.
     #[serde(default)]
     recursive: bool,
     /// The hash that the file had when you read it: the call fails if somebody has changed the file since.
@@ -139,7 +139,8 @@ fn all_in(folder: &Place) -> Result<Vec<(Place, Entry)>, ToolError> {
         all.push((place, entry));
         if all.len() >= MOST {
             let text = format!(
-                "`{}` holds more than {} files and folders, which one call deletes; delete what lies in it part by part",
+                "`{}` holds more than {} files and folders, and one call deletes {MOST} at most, the folder itself among them; \
+                 delete the folders in it first, one by one: `list` shows them",
                 folder.text(),
                 MOST - 1
             );

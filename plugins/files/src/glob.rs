@@ -88,4 +88,11 @@ mod tests {
         }
         assert!(fits("a}b,c", "a}b,c"));
     }
+
+    #[test]
+    fn a_pattern_that_cannot_be_one_is_told() {
+        let message = |pattern: &str| Glob::read(pattern).err().unwrap().message().to_owned();
+        assert_eq!(message("{a"), "a `{` is not closed, or stands within another: {a");
+        assert!(message(&"é*".repeat(200_000)).starts_with("the pattern is too long: "));
+    }
 }

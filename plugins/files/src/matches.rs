@@ -173,4 +173,16 @@ mod tests {
         let short = find("needle at the start", &pattern("needle", true, false).unwrap(), wanted(0, 1));
         assert_eq!(short.text, "1:needle at the start\n");
     }
+
+    #[test]
+    fn an_expression_that_cannot_be_one_is_told_with_the_reason() {
+        let told = ["a\nb", "(a{1000}){1000}", "a("].map(|query| {
+            pattern(query, false, false).unwrap_err().message().lines().next().unwrap_or_default().to_owned()
+        });
+        insta::assert_snapshot!(told.join("\n"), @"
+        lines are searched one by one: look for a part that stands in one line
+        the expression repeats too much
+        that is no regular expression: unclosed group; without `regex` the query is taken as it stands
+        ");
+    }
 }

@@ -103,7 +103,11 @@ mod tests {
         let fault = |given| Place::read(given).unwrap_err().message().to_owned();
         assert!(fault("/src/main.rs").contains("`src/main.rs`"));
         assert!(fault("src/../../x").contains("does not go up"));
-        assert_eq!(Place::below("./").unwrap_err().code(), "INVALID_PATH");
+        let root = Place::below("./").unwrap_err();
+        assert_eq!(
+            (root.code(), root.message()),
+            ("INVALID_PATH", "give the path of something in the workspace")
+        );
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use std::io::{BufRead, Lines, StdinLock, stdin};
 use std::process::ExitCode;
 
-use airlock::host::{Config, Host, Seams};
-use airlock_tests::crowd::{READY, Task};
+use airlock::host::{Config, Host, Request, Seams};
+use airlock::model::id::TraceId;
+use airlock_tests::crowd::{Call, READY, Task};
 use airlock_tests::world;
 
 #[tokio::main]
@@ -16,6 +17,15 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The call that is meant.
+fn asked(call: &Call) -> Request {
+    if call.key.is_empty() {
+        let trace = Some(TraceId::new([7; 16]));
+        return Request { trace, conversation: true, ..world::request(&call.tool, &call.input) };
+    }
+    world::keyed(&call.tool, &call.input, &call.key)
 }
 
 async fn run(lines: &mut Lines<StdinLock<'_>>) -> Result<(), Box<dyn std::error::Error>> {
@@ -31,7 +41,7 @@ async fn run(lines: &mut Lines<StdinLock<'_>>) -> Result<(), Box<dyn std::error:
     println!("{READY}");
     line()?;
     let calls = task.calls.into_iter().map(|call| {
-        let (host, request) = (host.clone(), world::keyed(&call.tool, &call.input, &call.key));
+        let (host, request) = (host.clone(), asked(&call));
         tokio::spawn(async move { host.call(request).await })
     });
     for call in calls.collect::<Vec<_>>() {

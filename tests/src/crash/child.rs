@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlock::host::{Decision, Host, Request, Seams, configuration};
-use airlock::model::clock::SystemClock;
+use airlock::model::clock::{Clock, SystemClock, Timestamp};
 use airlock::model::id::ProcessId;
 use airlock::model::past::Rollback;
+use airlock::model::reply::Reply;
 use airlock::sandbox::capability::http::SystemResolver;
 use airlock::store::SqliteStore;
 use airlock::store::sqlite::Durability;
@@ -29,6 +30,8 @@ pub struct Order {
     pub config: PathBuf,
     /// What tells it from the other processes of its world.
     pub process: u8,
+    /// How far its clock is ahead, in seconds.
+    pub ahead: u64,
     /// How safe its commits are when the power fails.
     pub disk: Disk,
     /// The point at which it halts, where it does.
@@ -57,6 +60,9 @@ pub enum Job {
         input: Value,
         /// The caller's key.
         key: Option<String>,
+        /// Whether it is left to the background, and made there by the process itself.
+        #[serde(default)]
+        background: bool,
     },
     /// Makes the call before it again, under the key that its run has.
     Repeat,
@@ -97,6 +103,22 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// The system's clock, so many seconds later.
+struct Ahead {
+    clock: SystemClock,
+    by: u64,
+}
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        self.clock.now().plus(Duration::from_secs(self.by))
+    }
+
+    fn steady(&self) -> Duration {
+        self.clock.steady()
+    }
+}
+
 async fn serve(order: Order) {
     let halt = order.halt.map(|point| point.parse().expect("the point has a name"));
     let points = Points::until(halt);
@@ -110,7 +132,7 @@ async fn serve(order: Order) {
     };
     let store = SqliteStore::open(&config.state, ProcessId([order.process; 16]), durability);
     let seams = Seams {
-        clock: Arc::new(SystemClock::start()),
+        clock: Arc::new(Ahead { clock: SystemClock::start(), by: order.ahead }),
         resolver: Arc::new(SystemResolver),
         store: Arc::new(Halting::over(store.expect("the store opens"), points.clone())),
         compiler: world::compiler(),
@@ -135,9 +157,12 @@ async fn serve(order: Order) {
 /// Does a job; what comes of it is one line.
 async fn work(host: &Host, job: Job, last: &mut Option<Request>) -> String {
     let done = match job {
-        Job::Call { tool, input, key } => {
+        Job::Call { tool, input, key, background } => {
             let request = Request { key, ..world::request(&tool, &input) };
-            let reply = host.call(request.clone()).await;
+            let reply = match background {
+                true => made_in_background(host, &request).await,
+                false => host.call(request.clone()).await,
+            };
             let run = reply.meta.run.and_then(|run| host.run(&run.to_string()).ok());
             *last = Some(Request { key: run.and_then(|run| run.key), ..request });
             Ok(reply)
@@ -160,11 +185,29 @@ async fn work(host: &Host, job: Job, last: &mut Option<Request>) -> String {
     }
 }
 
+/// Leaves a call to the background, and is the worker that makes it; what comes of it is what its key then gives.
+async fn made_in_background(host: &Host, request: &Request) -> Reply {
+    let left = host.call(Request { background: true, ..request.clone() }).await;
+    if left.code().as_deref() != Some("STILL_RUNNING") {
+        return left;
+    }
+    let run = world::body(&left)["details"]["run"].as_str().unwrap_or_default().to_owned();
+    while host.run(&run).is_ok_and(|record| record.summary.state.under_way()) {
+        host.drive_due().await.expect("the store can be used");
+        // It may wait for its next attempt, or another may be at it.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    host.result(&request.caller, None, &run, None).await
+}
+
 /// Takes a run back; what comes of it is one line.
 async fn taken_back(host: &Host, run: &str) -> String {
     match host.rollback(run, "Li").await {
         Ok(Rollback { ending, undone }) => {
-            format!("reply {}", json!({ "ending": ending.word(), "left": undone.left }))
+            format!(
+                "reply {}",
+                json!({ "ending": ending.word(), "summary": undone.summary, "left": undone.left })
+            )
         }
         Err(refusal) => format!("refused {}", refusal.to_json()),
     }

@@ -7,22 +7,28 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use airlock::model::attachment::Attachment;
+use airlock::model::budget::{Budget, Day, Sums};
 use airlock::model::caller::ToolPattern;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
+use airlock::model::costs::{By, Costs};
 use airlock::model::effect::{Answered, Effect};
+use airlock::model::guard::Guard;
 use airlock::model::health::{Health, NoRetry, Reports};
 use airlock::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
+use airlock::model::refused::Refused;
 use airlock::model::run::{Lease, Record, Summary};
-use airlock::model::state::Standing;
+use airlock::model::state::{Event, Standing};
 use airlock::model::stats::ToolStats;
 use airlock::store::{
     Ask, Asked, Decided, End, Force, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved,
-    Rest, Rested, RollbackEnd, Room, SqliteStore, StoreFailure, Take,
+    Rest, Rested, RollbackEnd, Room, SqliteStore, StoreFailure, Take, Taken,
 };
 use tokio::sync::Notify;
 
 use super::point::{Commit, Point};
+
+mod driving;
 
 /// The store of a process that is to be killed; all it does itself is to count and to stop.
 pub struct Halting {
@@ -210,7 +216,7 @@ impl Journal for Halting {
         self.pass(Commit::Record, |store| store.record(new, end))
     }
 
-    fn take(&self, take: Take) -> Pending<Option<Lease>> {
+    fn take(&self, take: Take) -> Pending<Taken> {
         self.pass(Commit::Take, |store| store.take(take))
     }
 
@@ -254,6 +260,18 @@ impl Journal for Halting {
         self.pass(Commit::RollBack, |store| store.roll_back(lease, end))
     }
 
+    fn note(&self, lease: Lease, event: Event, at: Timestamp) -> Pending<Option<Lease>> {
+        self.pass(Commit::Note, |store| store.note(lease, event, at))
+    }
+
+    fn delivered(&self, run: RunId) -> Pending<()> {
+        self.pass(Commit::Delivered, |store| store.delivered(run))
+    }
+
+    fn refuse(&self, refused: Refused) -> Pending<()> {
+        self.store.refuse(refused)
+    }
+
     fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
         self.pass(Commit::Sweep, |store| store.sweep(at, payloads, most))
     }
@@ -262,6 +280,10 @@ impl Journal for Halting {
 impl Ledger for Halting {
     fn key(&self, scope: Digest, at: Timestamp) -> Result<Option<KeyFound>, StoreFailure> {
         self.store.key(scope, at)
+    }
+
+    fn repeated(&self, guard: &Guard, at: Timestamp) -> Result<Option<RunId>, StoreFailure> {
+        self.store.repeated(guard, at)
     }
 
     fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure> {
@@ -283,6 +305,18 @@ impl Ledger for Halting {
 
     fn counted(&self, from: RunId, tools: &ToolPattern) -> Result<Vec<ToolStats>, StoreFailure> {
         self.store.counted(from, tools)
+    }
+
+    fn costs(&self, from: RunId, by: Option<By>) -> Result<Costs, StoreFailure> {
+        self.store.costs(from, by)
+    }
+
+    fn budgets(&self, day: Day) -> Result<Vec<(Budget, Sums)>, StoreFailure> {
+        self.store.budgets(day)
+    }
+
+    fn refused(&self, trace: &TraceId, most: u32) -> Result<Vec<Refused>, StoreFailure> {
+        self.store.refused(trace, most)
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
@@ -327,8 +361,8 @@ impl Ledger for Halting {
         self.store.room(plugin, key)
     }
 
-    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
-        self.store.health(tool)
+    fn health(&self, tool: &ToolName, origins: &[String]) -> Result<Vec<(String, Health)>, StoreFailure> {
+        self.store.health(tool, origins)
     }
 
     fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {

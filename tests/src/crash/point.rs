@@ -32,13 +32,19 @@ pub enum Commit {
     Decide,
     /// `Journal::roll_back`.
     RollBack,
+    /// `Journal::note`.
+    Note,
+    /// `Journal::delivered`.
+    Delivered,
     /// `Journal::sweep`.
     Sweep,
+    /// `Driving::put_off`.
+    PutOff,
 }
 
 impl Commit {
     /// Every write that there is.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::Reserve,
         Self::Record,
         Self::Take,
@@ -52,7 +58,10 @@ impl Commit {
         Self::Settle,
         Self::Decide,
         Self::RollBack,
+        Self::Note,
+        Self::Delivered,
         Self::Sweep,
+        Self::PutOff,
     ];
 
     fn word(self) -> &'static str {
@@ -70,7 +79,10 @@ impl Commit {
             Self::Settle => "settle",
             Self::Decide => "decide",
             Self::RollBack => "roll_back",
+            Self::Note => "note",
+            Self::Delivered => "delivered",
             Self::Sweep => "sweep",
+            Self::PutOff => "put_off",
         }
     }
 }

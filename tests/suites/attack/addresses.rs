@@ -48,7 +48,10 @@ fn in_url(address: &str) -> String {
 
 async fn says_what_kind(open: &Open, host: &str, port: u16, kind: &str) {
     let data = open.data("courier.fetch", get(&format!("http://{host}:{port}/orders/A-1002"))).await;
-    let rule = format!("Forbidden(\"the name leads to a {kind} address, which must be granted by address\")");
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let rule = format!(
+        "Forbidden(\"the name leads to {article} {kind} address, which must be granted by address\")"
+    );
     assert_eq!(told(&data), rule, "{host}");
 }
 

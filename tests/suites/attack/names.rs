@@ -197,7 +197,7 @@ async fn a_name_without_an_address_is_not_sent_to_and_what_the_resolver_said_sta
 async fn a_resolver_that_never_answers_holds_a_request_no_longer_than_connecting_may_take() {
     let open = named("http://inside.test", &[], "[limits]\nconnect = \"100ms\"", Arc::new(Silent)).await;
     let data = open.data("courier.fetch", get("http://inside.test/")).await;
-    assert_eq!(told(&data), "NotSent(\"the name was not resolved in time\")");
+    assert_eq!(told(&data), "NotSent(\"the name was not resolved within 100ms ([limits] connect)\")");
 }
 
 /// A resolver whose answers, all the same one, are held back until it is opened; it counts who waits for them.
@@ -250,7 +250,7 @@ async fn names_that_nobody_answers_for_take_no_more_than_a_few_look_ups_at_a_tim
         calls.join_all().await
     };
     for data in all().await {
-        assert_eq!(told(&data), "NotSent(\"the name was not resolved in time\")");
+        assert_eq!(told(&data), "NotSent(\"the name was not resolved within 1s ([limits] connect)\")");
     }
     // Those that nobody waits for any more still run, as a thread of the system's resolver would.
     assert_eq!(gate.most.load(Ordering::SeqCst), 8);

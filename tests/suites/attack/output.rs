@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use airlock_tests::guests::{GREEDY, TWOFACE};
-use airlock_tests::world::{body, code};
+use airlock_tests::world::{body, code, keyed};
 use insta::assert_json_snapshot;
 use serde_json::json;
 
@@ -56,7 +56,10 @@ async fn a_list_of_a_million_attachments_is_not_taken_over() {
     assert_eq!(open.code("twoface.say", attach(1_000_000, 0)).await, "OUTPUT_LIMIT");
     assert_eq!(open.code("twoface.say", attach(1, 32 * MIB)).await, "OUTPUT_LIMIT");
     assert_eq!(open.code("twoface.say", attach(1, 8 * MIB + 1)).await, "OUTPUT_LIMIT");
-    assert_eq!(open.code("twoface.say", attach(101, 0)).await, "INVALID_OUTPUT");
+    let many = open.host.call(keyed("twoface.say", &attach(101, 0), "k")).await;
+    assert_eq!(code(&many), "INVALID_OUTPUT");
+    let log = open.host.run(&many.meta.run.unwrap().to_string()).unwrap().attempts[0].log.clone();
+    assert!(log.contains("a tool gives at most 100 attachments, not 101"), "{log}");
     assert_eq!(open.code("twoface.say", attach(100, 1)).await, "ok");
 }
 

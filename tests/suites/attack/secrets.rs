@@ -310,6 +310,21 @@ async fn texts_that_stand_for_secrets_are_given_out_in_small_numbers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_user_of_basic_credentials_cannot_hold_more_than_a_name() {
+    let backend = Backend::start().await;
+    let open = open_keeper(TOKEN, &backend).await;
+    for user in ["ada:admin", "ada\r\nx-a: b", "ada\0", &"a".repeat(1025)] {
+        let reply = open.call("keeper.placeholder", json!({ "name": "token", "user": user })).await;
+        assert_eq!(code(&reply), "SECRET_REFUSED", "{user:?}");
+        let rule = "a user of Basic credentials has at most 1024 bytes, no colon and no control character";
+        assert_eq!(body(&reply)["message"], rule, "{user:?}");
+    }
+    for user in [String::new(), "ada lovelace".to_owned(), "a".repeat(1024)] {
+        assert_eq!(open.code("keeper.placeholder", json!({ "name": "token", "user": user })).await, "ok");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_secret_that_nobody_granted_is_refused_with_the_line_that_would_grant_it() {
     let world = World::new()
         .with_plugins(&[KEEPER])

@@ -8,7 +8,7 @@ use airlock_tests::world::{body, code, keyed, request};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{Scene, assert_stored, hold, record, spawn, standing, text, with};
+use super::{Scene, assert_stored, happened, hold, record, spawn, standing, text, with};
 
 const UNASKED: &str = "[tools.\"desk.send_mail\"]\nconfirm = \"none\"\n";
 
@@ -16,8 +16,13 @@ fn mail() -> Value {
     json!({ "to": "ada@example.com", "subject": "late", "body": "we look" })
 }
 
-fn happened(data: &str) -> Decision {
+fn given(data: &str) -> Decision {
     Decision::Happened { data: Some(data.to_owned()) }
+}
+
+/// The word that it went out, with what the desk gives of that.
+fn went_out() -> Decision {
+    given("{\"mail_id\":\"M-1001\",\"status\":\"queued\"}")
 }
 
 async fn decide(host: &Host, reply: &Reply, decision: Decision) -> Result<Reply, Failure> {
@@ -38,7 +43,7 @@ async fn happened_makes_the_given_data_the_result() {
     let host = scene.open().await;
     let unknown = lost(&scene, &host, "k", Moment::AfterWork).await;
     let data = "{ \"status\":\"queued\",  \"mail_id\": \"M-1001\" }";
-    let decided = decide(&host, &unknown, happened(data)).await.unwrap();
+    let decided = decide(&host, &unknown, given(data)).await.unwrap();
     assert_eq!((decided.ok(), text(&decided)), (true, data));
     assert_stored(&decided, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
     let record = record(&host, &unknown);
@@ -49,30 +54,29 @@ async fn happened_makes_the_given_data_the_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn happened_without_data_is_an_empty_result() {
+async fn happened_without_data_is_refused_where_the_tool_always_gives_some() {
     let scene = Scene::desk(UNASKED).await;
     let host = scene.open().await;
     let unknown = lost(&scene, &host, "k", Moment::AfterWork).await;
-    let decided = decide(&host, &unknown, Decision::Happened { data: None }).await.unwrap();
-    assert_snapshot!(scene.shown(&decided), @r#"
-    {
-      "ok": true,
-      "data": {},
-      "meta": {
-        "run": "RUN",
-        "step": 1,
-        "attempts": 1,
-        "duration_ms": "COUNTED",
-        "fuel": "COUNTED",
-        "memory_bytes": "COUNTED",
-        "effects": 1,
-        "cost_micros": 0,
-        "replayed": false,
-        "trace_id": "TRACE"
-      }
-    }
-    "#);
-    assert_stored(&decided, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
+    let refused = decide(&host, &unknown, Decision::Happened { data: None }).await.unwrap_err();
+    assert_snapshot!(refused.message, @r#"without --data the answer is {}, which is not what desk.send_mail gives; say what it gave, as in --data '{"mail_id":"…","status":"…"}'; /mail_id: is required and missing; give a string; /status: is required and missing; give a string"#);
+    assert_eq!(refused.code, "INVALID_INPUT");
+    assert_eq!(standing(&record(&host, &unknown)), "suspended: unknown [open]");
+    assert_stored(&unknown, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn happened_without_data_is_an_empty_result_where_nobody_can_say_what_the_tool_gives() {
+    let scene = Scene::desk(UNASKED).await;
+    let host = scene.open().await;
+    let unknown = lost(&scene, &host, "k", Moment::AfterWork).await;
+    let id = unknown.meta.run.unwrap().to_string();
+    drop(host);
+    std::fs::remove_file(scene.world.plugins().join("desk.wasm")).unwrap();
+    let host = scene.open().await;
+    let decided = host.decide(&id, Decision::Happened { data: None }, "ada").await.unwrap();
+    assert_eq!((decided.ok(), text(&decided)), (true, "{}"));
+    assert_eq!(standing(&record(&host, &unknown)), "completed [done]");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,7 +86,7 @@ async fn data_that_the_tool_could_not_have_given_is_refused_and_nothing_is_decid
     let unknown = lost(&scene, &host, "k", Moment::AfterWork).await;
     let mut told = Vec::new();
     for data in ["{", "7", "[]", "{}", "{\"mail_id\": 7, \"status\": \"queued\"}"] {
-        let failure = decide(&host, &unknown, happened(data)).await.unwrap_err();
+        let failure = decide(&host, &unknown, given(data)).await.unwrap_err();
         told.push(format!("{} {}", failure.code, failure.message));
     }
     assert_snapshot!(told.join("\n"), @"
@@ -174,31 +178,43 @@ async fn again_may_end_unknown_again_and_be_decided_again() {
     let decided = decide(&host, &unknown, Decision::Again).await.unwrap();
     assert_eq!(code(&decided), "OUTCOME_UNKNOWN");
     assert_eq!(standing(&record(&host, &unknown)), "suspended: unknown [set_aside, open]");
-    let decided = decide(&host, &unknown, Decision::Happened { data: None }).await.unwrap();
+    let decided = decide(&host, &unknown, went_out()).await.unwrap();
     assert!(decided.ok());
     assert_eq!(standing(&record(&host, &unknown)), "completed [set_aside, done]");
     assert_eq!(scene.mails(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_decision_is_refused_and_says_what_the_first_one_was() {
+async fn a_second_decision_is_given_the_answer_of_the_first_and_changes_nothing() {
     let scene = Scene::desk(UNASKED).await;
     let host = scene.open().await;
-    let unknown = lost(&scene, &host, "k", Moment::AfterWork).await;
-    let first = decide(&host, &unknown, Decision::Happened { data: None }).await.unwrap();
-    let run = unknown.meta.run.unwrap().to_string();
-    let mut told = Vec::new();
-    for decision in [Decision::Happened { data: None }, Decision::DidNot, Decision::Again] {
-        let failure = decide(&host, &unknown, decision).await.unwrap_err();
-        told.push(failure.to_json().to_string().replace(&run, "RUN"));
+    let data = r#"{"mail_id":"M-7","status":"queued"}"#.to_owned();
+    for (key, decision, answer) in [
+        ("k1", Decision::Happened { data: Some(data.clone()) }, "ok"),
+        ("k2", Decision::DidNot, "INTERRUPTED"),
+        ("k3", Decision::Again, "ok"),
+    ] {
+        let unknown = lost(&scene, &host, key, Moment::AfterWork).await;
+        let first = decide(&host, &unknown, decision).await.unwrap();
+        assert_eq!((code(&first).as_str(), first.meta.replayed), (answer, false), "{key}");
+        let before = record(&host, &unknown);
+        for second in [Decision::Happened { data: Some(data.clone()) }, Decision::DidNot, Decision::Again] {
+            let told = decide(&host, &unknown, second).await.unwrap();
+            assert_eq!((text(&told), told.meta.replayed), (text(&first), true), "{key}");
+        }
+        assert_eq!(record(&host, &unknown), before, "{key}");
     }
-    assert_snapshot!(told.join("\n"), @r#"
-    {"code":"INVALID_INPUT","kind":"invalid_input","message":"a run that is completed cannot be decided: happened; `airlock runs RUN` shows it","retryable":false,"action":"fix_input","retry_after_ms":0,"details":{"run":"RUN","state":"completed"}}
-    {"code":"INVALID_INPUT","kind":"invalid_input","message":"a run that is completed cannot be decided: did-not; `airlock runs RUN` shows it","retryable":false,"action":"fix_input","retry_after_ms":0,"details":{"run":"RUN","state":"completed"}}
-    {"code":"INVALID_INPUT","kind":"invalid_input","message":"a run that is completed cannot be decided: again; `airlock runs RUN` shows it","retryable":false,"action":"fix_input","retry_after_ms":0,"details":{"run":"RUN","state":"completed"}}
-    "#);
-    assert_stored(&first, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
-    assert_eq!(scene.mails(), 1);
+    assert_eq!(scene.mails(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_nobody_decided_is_not_decided_once_it_has_ended() {
+    let scene = Scene::desk(UNASKED).await;
+    let host = scene.open().await;
+    let done = host.call(keyed("desk.send_mail", &mail(), "k")).await;
+    let run = done.meta.run.unwrap().to_string();
+    let failure = decide(&host, &done, Decision::DidNot).await.unwrap_err();
+    assert_snapshot!(failure.to_json().to_string().replace(&run, "RUN"), @r#"{"code":"INVALID_INPUT","kind":"invalid_input","message":"a run that is completed cannot be decided: did-not; `airlock runs RUN` shows it","retryable":false,"action":"fix_input","retry_after_ms":0,"details":{"run":"RUN","state":"completed"}}"#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -208,12 +224,12 @@ async fn of_two_decisions_at_once_one_wins() {
     for key in ["k1", "k2", "k3"] {
         let unknown = lost(&scene, &host, key, Moment::BeforeWork).await;
         let sent = scene.mails();
-        let (one, other) = tokio::join!(
-            decide(&host, &unknown, Decision::Happened { data: None }),
-            decide(&elsewhere, &unknown, Decision::Again),
-        );
-        assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
-        assert_eq!(scene.mails() - sent, usize::from(other.is_ok()));
+        let (one, other) =
+            tokio::join!(decide(&host, &unknown, went_out()), decide(&elsewhere, &unknown, Decision::Again),);
+        // Whoever loses is given the first one's answer, or told that it was before.
+        let won = |ended: &Result<Reply, Failure>| ended.as_ref().is_ok_and(|reply| !reply.meta.replayed);
+        assert!(won(&one) != won(&other), "{one:?} {other:?}");
+        assert_eq!(scene.mails() - sent, usize::from(won(&other)));
         let events = record(&host, &unknown).events;
         assert_eq!(events.iter().filter(|event| event.by.is_some()).count(), 1);
     }
@@ -228,7 +244,7 @@ async fn a_half_done_run_happened_or_is_tried_again_but_cannot_be_declared_undon
     let refused = decide(&host, &half, Decision::DidNot).await.unwrap_err();
     assert_eq!(refused.code, "INVALID_INPUT");
     assert_eq!(standing(&record(&host, &half)), "suspended: half_done [done 202]");
-    assert!(decide(&host, &half, Decision::Happened { data: None }).await.unwrap().ok());
+    assert!(decide(&host, &half, happened()).await.unwrap().ok());
     assert_eq!(standing(&record(&host, &half)), "completed [done 202]");
 
     let half = host.call(keyed("courier.post_once", &input, "k2")).await;
@@ -257,7 +273,7 @@ async fn a_run_that_its_key_re_arms_can_be_decided_and_then_stays_so() {
     let host = scene.open().await;
     scene.backend.fault("/tickets", Fault::cut(Moment::AfterWork), 1);
     let unknown = host.call(keyed("courier.post_keyed", &scene.ticket("a"), "k")).await;
-    let decided = decide(&host, &unknown, Decision::Happened { data: None }).await.unwrap();
+    let decided = decide(&host, &unknown, happened()).await.unwrap();
     assert_stored(&decided, &host.call(keyed("courier.post_keyed", &scene.ticket("a"), "k")).await);
     assert_eq!(scene.backend.counts().of("POST /tickets").requests, 1);
 }
@@ -315,7 +331,7 @@ async fn a_run_is_named_by_as_much_of_its_id_as_tells_it_from_others() {
         assert_eq!(failure.code, "INVALID_INPUT", "{id:?}");
         assert!(failure.message.contains(says), "{id:?}: {}", failure.message);
     }
-    let decided = host.decide(&run[..25].to_lowercase(), Decision::Happened { data: None }, "ada").await;
+    let decided = host.decide(&run[..25].to_lowercase(), went_out(), "ada").await;
     assert!(decided.unwrap().ok());
 }
 
@@ -325,7 +341,7 @@ async fn a_secret_in_the_data_of_a_decision_is_masked_as_everywhere() {
     let host = scene.open().await;
     let unknown = lost(&scene, &host, "k", Moment::AfterWork).await;
     let data = "{\"mail_id\":\"M-1\",\"status\":\"sent with a token that opens tickets\"}";
-    let decided = decide(&host, &unknown, happened(data)).await.unwrap();
+    let decided = decide(&host, &unknown, given(data)).await.unwrap();
     assert_eq!(text(&decided), "{\"mail_id\":\"M-1\",\"status\":\"sent with [secret desk_token]\"}");
     assert_stored(&decided, &host.call(keyed("desk.send_mail", &mail(), "k")).await);
 }
@@ -344,7 +360,7 @@ async fn again_where_the_tool_is_gone_changes_nothing() {
     assert_eq!(standing(&host.run(&id).unwrap()), "suspended: unknown [open]");
     let data = "{\"mail_id\":\"M-1001\",\"status\":\"queued\"}";
     assert!(
-        host.decide(&id, happened(data), "ada").await.unwrap().ok(),
+        host.decide(&id, given(data), "ada").await.unwrap().ok(),
         "the question is still there to be settled"
     );
     assert_eq!(scene.mails(), 1);

@@ -59,9 +59,9 @@ async fn the_ends_in_full() {
       "error": {
         "code": "OUTCOME_UNKNOWN",
         "kind": "unknown_outcome",
-        "message": "the action may have happened and may not; do not repeat it: a person can find out and decide",
+        "message": "the action may have happened and may not; ask again with the key in details.key, and with no other: what was done under it is not done twice",
         "retryable": false,
-        "action": "do_not_repeat",
+        "action": "repeat_with_key",
         "retry_after_ms": 0,
         "details": {
           "open": [

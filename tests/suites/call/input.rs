@@ -147,7 +147,7 @@ async fn a_field_that_resembles_a_known_one_or_steers_the_call_is_refused() {
     {"order_id":"A-1","subject":"s","body":"b","idempotency_key":"x"}
       /idempotency_key: is no field here, and the input does not decide how the call is done; leave it out
     {"order_id":"A-1","subject":"s","body":"b","airlock_repeat_of":"x"}
-      /airlock_repeat_of: is no field here, and the input does not decide how the call is done; leave it out
+      /airlock_repeat_of: names no earlier call of this tool with this input; give the run that an ALREADY_DONE or ALREADY_RUNNING answer names, or leave it out
     "#);
     assert_eq!(scene.backend.counts().connections, 0);
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlock::host::{Decision, Seams};
+use airlock::host::Seams;
 use airlock::model::clock::Clock as _;
 use airlock_tests::backend::{Fault, Moment};
 use airlock_tests::world::{SetClock, code, keyed};
 
-use super::{NOON, Scene, assert_stored, record};
+use super::{NOON, Scene, assert_stored, happened, record};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -121,7 +121,7 @@ async fn a_key_never_lapses_while_its_run_waits_for_a_person() {
     assert_eq!(code(&host.call(keyed("courier.post_once", &scene.mail("b"), "k")).await), "KEY_REUSED");
 
     let run = first.meta.run.unwrap().to_string();
-    let decided = host.decide(&run, Decision::Happened { data: None }, "ada").await.unwrap();
+    let decided = host.decide(&run, happened(), "ada").await.unwrap();
     clock.forward(DAY - MOMENT);
     assert_stored(&decided, &host.call(keyed("courier.post_once", &mail, "k")).await);
     clock.forward(2 * MOMENT);

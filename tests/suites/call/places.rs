@@ -145,6 +145,41 @@ async fn beyond_those_who_may_wait_a_call_is_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_wants_the_whole_queue_leaves_room_for_another() {
+    let (scene, host) = office("waiting = 4\n").await;
+    let release = hold(&scene.backend, "/mails", Moment::BeforeWork, 2);
+    let mut calls: Vec<_> = (0..2).map(|_| spawn(&host, mail(&scene, "a"))).collect();
+    scene.backend.wait_until(|counts| counts.of("POST /mails").requests == 2);
+    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    for _ in 0..6 {
+        let (told, call) = (told.clone(), spawn(&host, mail(&scene, "a")));
+        calls.push(tokio::spawn(async move {
+            let reply = call.await.unwrap();
+            let _ = told.send(reply.clone());
+            reply
+        }));
+    }
+    let mut refused = Vec::new();
+    while refused.len() < 4 {
+        refused.extend(heard.recv().await);
+    }
+    for reply in &refused {
+        assert_eq!((code(reply).as_str(), &body(reply)["retry_after_ms"]), ("OVERLOADED", &json!(1000)));
+    }
+    assert_snapshot!(body(&refused[0])["message"].as_str().unwrap(), @"every place that this caller may have is taken, and 2 of its calls wait already: the rest of the queue is for other callers; nothing was run");
+    let other = spawn(&host, mail(&scene, "b"));
+    // By the time that this one is refused, the other has been let in.
+    assert_eq!(code(&host.call(mail(&scene, "a")).await), "OVERLOADED");
+    drop(release);
+    assert!(other.await.unwrap().ok());
+    let mut done = 0;
+    for call in calls {
+        done += usize::from(call.await.unwrap().ok());
+    }
+    assert_eq!((done, scene.mails()), (4, 5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_no_longer_waits_keeps_nobody_else_from_waiting() {
     let (scene, host) = office("wait = \"100ms\"\nwaiting = 1\n").await;
     let release = hold(&scene.backend, "/mails", Moment::BeforeWork, 2);

@@ -221,6 +221,7 @@ async fn said(host: &Host, say: Value) -> (String, String, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn output_that_is_not_what_the_tool_declares_never_leaves() {
     let host = twoface().await;
+    let mut logs = Vec::new();
     for data in [
         "",
         "{",
@@ -239,8 +240,23 @@ async fn output_that_is_not_what_the_tool_declares_never_leaves() {
         let (code, text, log) = said(&host, json!({ "reply": data })).await;
         assert_eq!(code, "INVALID_OUTPUT", "{data}");
         assert!(!text.contains("SECRET"), "{text}");
-        assert!(log.starts_with("host: the output is "), "{data}: {log}");
+        logs.push(log.trim_end().to_owned());
     }
+    assert_snapshot!(logs.join("\n"), @"
+    host: the output is no JSON: EOF while parsing a value at line 1 column 0
+    host: the output is no JSON: EOF while parsing an object at line 1 column 1
+    host: the output is no JSON: expected ident at line 1 column 2
+    host: the output is no JSON object
+    host: the output is no JSON object
+    host: the output is no JSON object
+    host: the output is no JSON object
+    host: the output is not as declared: /count: is required and missing; give a whole number
+    host: the output is not as declared: /count: must be a whole number and is a string of 6 characters
+    host: the output is no JSON: trailing characters at line 1 column 13
+    host: the output is no clean JSON: /count: the field stands there twice; keep one
+    host: the output is no clean JSON: /count: the field stands there twice; keep one
+    host: the output is no clean JSON: /more/0/a: the field stands there twice; keep one
+    ");
     let (code, text, _) = said(&host, json!({ "reply": r#"{"count":1,"more":"x"}"# })).await;
     assert_eq!((code.as_str(), text.as_str()), ("ok", r#"{"count":1}"#), "what is not named is not shown");
 }

@@ -8,7 +8,7 @@ use airlock::host::Host;
 use airlock::model::id::ProcessId;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
-use airlock::store::{Journal as _, Ledger as _, SqliteStore, Take};
+use airlock::store::{Charge, Journal as _, Ledger as _, SqliteStore, Take, Taken};
 use airlock_tests::backend::{Fault, Moment};
 use airlock_tests::crowd::{Call, Crowd, Task};
 use airlock_tests::world::{body, code, keyed, request};
@@ -273,6 +273,7 @@ async fn taken(scene: &Scene, host: &Host) -> SqliteStore {
     let thief = SqliteStore::open(&scene.world.state(), ProcessId([9; 16]), Durability::Full).unwrap();
     let lease = thief.run(host.runs(None, 1).unwrap()[0].run).unwrap().unwrap().lease;
     let take = Take {
+        background: None,
         lease,
         event: Event::Adopted,
         state: RunState::Running,
@@ -280,8 +281,9 @@ async fn taken(scene: &Scene, host: &Host) -> SqliteStore {
         owner: thief.process(),
         at: NOON,
         attempt: None,
+        charge: Charge::default(),
     };
-    assert!(thief.take(take).await.unwrap().is_some());
+    assert!(matches!(thief.take(take).await, Ok(Taken::Held(_))));
     thief
 }
 

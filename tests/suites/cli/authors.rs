@@ -238,3 +238,16 @@ fn a_plugin_whose_name_another_file_has_is_told() {
     assert_eq!(ran.exit, Some(1), "{ran}");
     assert!(ran.err.contains("its name `greeter` is also that of"), "{ran}");
 }
+
+#[test]
+fn a_place_where_nothing_can_be_written_is_told() {
+    let place = Place::new();
+    fs::write(place.path().join("file"), "no folder").unwrap();
+    let init = place.airlock(&["init", "--config", "file/airlock.toml"]);
+    assert_snapshot!(init, @"
+    exit 2
+    -- out
+    -- err
+    error[INVALID_USAGE]: file cannot be made: File exists (os error 17)
+    ");
+}

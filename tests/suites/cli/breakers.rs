@@ -31,14 +31,15 @@ fn a_backend_that_keeps_failing_is_listed_and_left_alone() {
     let refused = place.airlock(&["call", "desk.find_order", ORDER]);
     assert_eq!(refused.exit, Some(1));
     assert!(refused.err.contains("error[CIRCUIT_OPEN]"), "{refused}");
+    assert!(!refused.err.contains("ERROR"), "the log is for who reads the log: {refused}");
     assert!(
-        refused.err.contains("the breaker of desk.find_order is open: http://desk.test:12345"),
+        refused.err.contains("hint: `airlock breakers` shows which backend, since when and until when; `airlock breakers close desk.find_order` lets calls through all the same"),
         "{refused}"
     );
     assert_snapshot!(place.airlock(&["breakers", "close", "desk.find_order"]), @"
     exit 0
     -- out
-    every call of desk.find_order goes to http://desk.test:12345
+    every call of desk.find_order is let through to http://desk.test:12345
     -- err
     ");
     assert_eq!(place.airlock(&["call", "desk.find_order", ORDER]).exit, Some(0));
@@ -46,7 +47,7 @@ fn a_backend_that_keeps_failing_is_listed_and_left_alone() {
     assert_snapshot!(place.airlock(&["breakers", "auto", "desk.find_order"]), @"
     exit 0
     -- out
-    the host decides whether calls of desk.find_order go to http://desk.test:12345
+    the host decides which calls of desk.find_order are let through to http://desk.test:12345
     -- err
     ");
 }
@@ -58,7 +59,7 @@ fn a_person_holds_a_breaker_open_until_it_is_left_to_the_host_again() {
     assert_snapshot!(place.airlock(&["breakers", "open", "desk.find_order", "--origin", url]), @"
     exit 0
     -- out
-    no call of desk.find_order goes to http://desk.test:12345
+    no call of desk.find_order is let through to http://desk.test:12345
     -- err
     ");
     assert_eq!(
@@ -156,4 +157,47 @@ fn a_call_that_was_tried_again_is_shown_with_each_attempt_and_each_wait() {
     2026-01-31T08:00:00.000Z  completed
     -- err
     "#);
+}
+
+#[test]
+fn a_tool_that_goes_nowhere_has_no_breaker_that_could_be_held() {
+    let place = Place::with_config("");
+    place.with_plugin(airlock_tests::guests::ECHO);
+    assert_snapshot!(place.airlock(&["breakers", "open", "echo.echo"]), @"
+    exit 1
+    -- out
+    -- err
+    error[INVALID_INPUT]: no breaker stands between echo.echo and where it goes: it sends nothing, or nothing of it is granted
+    ");
+}
+
+#[test]
+fn the_columns_are_explained_where_the_command_is() {
+    let help = Place::new().airlock(&["breakers", "--help"]).out;
+    assert!(help.contains("RETRY TOKENS: ") && help.contains("FAILED IN A ROW: "), "{help}");
+}
+
+#[test]
+fn what_may_do_instead_and_which_layer_of_time_ended_a_call_are_told() {
+    let lines =
+        "[limits]\nread = \"100ms\"\n[tools.\"desk.find_order\"]\nfallback = \"desk.create_ticket\"\n";
+    let (place, desk) = Place::with_desk(lines);
+    desk.fault("/orders", Fault::hang(Moment::BeforeWork), 1);
+    assert_snapshot!(place.airlock(&["call", "desk.find_order", ORDER]).told(), @"
+    exit 1
+    -- out
+    -- err
+    error[ANSWER_BROKEN]: the answer broke off; a request took longer than 100ms ([limits] read)
+    hint: another tool may do instead: `airlock call desk.create_ticket …`; `airlock tools desk.create_ticket` shows what it takes
+    hint: ask again later
+    ");
+    place.airlock(&["breakers", "open", "desk.find_order"]);
+    assert_snapshot!(place.airlock(&["call", "desk.find_order", ORDER]).told(), @"
+    exit 1
+    -- out
+    -- err
+    error[CIRCUIT_OPEN]: an operator lets no call of desk.find_order through for now; nothing was run
+    hint: another tool may do instead: `airlock call desk.create_ticket …`; `airlock tools desk.create_ticket` shows what it takes
+    hint: `airlock breakers` shows which backend, since when and until when; `airlock breakers auto desk.find_order` leaves it to the host again
+    ");
 }

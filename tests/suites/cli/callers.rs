@@ -248,9 +248,9 @@ fn a_configuration_that_names_what_no_plugin_has_starts_nothing() {
        = help: the tools of desk are desk.assign_ticket, desk.cancel_ticket, desk.create_ticket, desk.find_order, desk.send_mail
 
     error: the plugin desk declares no requests to https://elsewhere.example.com
-      --> airlock.toml:41:10
+      --> airlock.toml:43:10
        |
-    41 | origin = "https://elsewhere.example.com"
+    43 | origin = "https://elsewhere.example.com"
        |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ an origin that it declares
        |
        = help: desk declares the origin in its value `desk_url`, which is http://desk.test:12345
@@ -313,25 +313,25 @@ fn faults_of_the_file_and_names_that_no_plugin_has_are_told_in_one_go() {
     -- out
     -- err
     error: unknown setting `limits.atempt`
-      --> airlock.toml:18:1
+      --> airlock.toml:20:1
        |
-    18 | atempt = "5s"
+    20 | atempt = "5s"
        | ^^^^^^ not a setting of `limits`
        |
        = help: did you mean `attempt`?
 
     error: there is no plugin `mail`
-      --> airlock.toml:19:9
+      --> airlock.toml:21:9
        |
-    19 | [plugin.mail]
+    21 | [plugin.mail]
        |         ^^^^ the name of a plugin in plugins
        |
        = help: put its .wasm file into plugins; the plugins there are desk
 
     error: there is no tool `desk.send_mial`
-      --> airlock.toml:20:8
+      --> airlock.toml:22:8
        |
-    20 | [tools."desk.send_mial"]
+    22 | [tools."desk.send_mial"]
        |        ^^^^^^^^^^^^^^^^ the name of a tool
        |
        = help: did you mean `desk.send_mail`?
@@ -384,4 +384,38 @@ fn what_a_plugin_that_waits_has_is_there() {
     assert_eq!(place.airlock(&["trust", "desk", "--yes"]).exit, Some(0));
     assert_eq!(place.airlock(&["call", "desk.send_mail", MAIL]).exit, Some(0));
     assert_eq!(desk.counts().mails.len(), 1);
+}
+
+#[test]
+fn a_permission_that_is_nearly_one_that_a_tool_asks_for_is_a_slip() {
+    let config = "[callers.bot]\npermissions = [\"order:raed\", \"ticket:write\", \"invoice:write\"]\n";
+    let place = Place::with_config(config);
+    place.with_plugin(guests::DESK);
+    assert_snapshot!(place.airlock(&["call", "desk.find_order", "--as", "bot"]), @r#"
+    exit 2
+    -- out
+    -- err
+    error: no tool asks for the permission `order:raed`
+     --> airlock.toml:2:16
+      |
+    2 | permissions = ["order:raed", "ticket:write", "invoice:write"]
+      |                ^^^^^^^^^^^^ a permission that a tool asks for
+      |
+      = help: did you mean `order:read`?
+    "#);
+    // Of a plugin that waits to be accepted nobody knows yet what its tools ask for.
+    let place = Place::with_config(&format!("lock = \"strict\"\n{config}"));
+    place.with_plugin(guests::DESK);
+    assert_eq!(place.airlock(&["tools"]).exit, Some(0));
+}
+
+#[test]
+fn what_a_plugin_does_not_declare_is_told_with_what_it_does() {
+    let place =
+        Place::with_config("[[plugin.echo.http]]\norigin = \"https://a.example\"\nmethods = [\"GET\"]\n");
+    place.with_plugin(guests::ECHO);
+    let told = place.airlock(&["tools"]).err;
+    assert!(told.contains("leave the grant out: echo sends no requests"), "{told}");
+    let empty = Place::with_config("[plugin.echo]\n").airlock(&["call", "echo.echo"]);
+    assert!(empty.err.contains("plugins holds no plugins yet; put the .wasm file there"), "{empty}");
 }

@@ -413,7 +413,7 @@ fn a_request_that_is_not_granted_stays_inside_and_the_run_says_what_would_allow_
     -- out
     -- err
     error[REQUEST_REFUSED]: the operator has not granted this path for POST at this origin
-    hint: `airlock runs 0100000000000000000000RUN1` shows the log
+    hint: `airlock runs 0100000000000000000000RUN1` shows the rule, and the line that would allow it where one would
     hint: `airlock explain REQUEST_REFUSED` says what to do
     ");
     let shown = place.airlock(&["runs", &place.latest()]);
@@ -493,4 +493,27 @@ fn a_run_shows_what_is_private_when_a_person_asks() {
     assert!(!private.out.contains("1234"), "{private}");
     let output = place.airlock(&["runs", &run, "--output"]);
     assert!(!output.out.contains("li@example.com") && !output.out.contains("tok-"), "{output}");
+}
+
+#[test]
+fn what_comes_on_standard_input_is_text() {
+    let (place, _desk) = Place::with_desk("");
+    let (read, mut write) = std::io::pipe().unwrap();
+    std::io::Write::write_all(&mut write, &[0xff, 0xfe]).unwrap();
+    drop(write);
+    assert_snapshot!(place.ran(place.command(&["call", "desk.find_order", "-"]).stdin(read)), @"
+    exit 2
+    -- out
+    -- err
+    error[INVALID_USAGE]: standard input cannot be read: stream did not contain valid UTF-8
+    ");
+    let place = Place::with_config("");
+    place.with_plugin(guests::ECHO);
+    fs::write(place.path().join("file"), "no folder").unwrap();
+    assert_snapshot!(place.airlock(&["call", "echo.echo", "{}", "--out", "file/below"]), @"
+    exit 2
+    -- out
+    -- err
+    error[INVALID_USAGE]: the folder file/below cannot be made: Not a directory (os error 20)
+    ");
 }

@@ -80,38 +80,23 @@ fn a_component_is_told_whole_without_a_configuration_and_nothing_is_left() {
 
       [[plugin.desk.http]]
       origin = "…"
+      methods = ["GET"]
+      paths = ["/orders", "/orders/*", "/tickets", "/tickets/*"]
+
+      [[plugin.desk.http]]
+      origin = "…"
       methods = ["GET", "POST"]
       paths = ["/mails"]
 
       [[plugin.desk.http]]
       origin = "…"
-      methods = ["GET"]
-      paths = ["/orders", "/orders/*"]
-
-      [[plugin.desk.http]]
-      origin = "…"
       methods = ["POST"]
-      paths = ["/tickets"]
-
-      [[plugin.desk.http]]
-      origin = "…"
-      methods = ["GET"]
-      paths = ["/tickets", "/tickets/*"]
-
-      [[plugin.desk.http]]
-      origin = "…"
-      methods = ["GET"]
-      paths = ["/tickets/*"]
+      paths = ["/tickets", "/tickets/*/cancel"]
 
       [[plugin.desk.http]]
       origin = "…"
       methods = ["PUT"]
       paths = ["/tickets/*/assignee"]
-
-      [[plugin.desk.http]]
-      origin = "…"
-      methods = ["POST"]
-      paths = ["/tickets/*/cancel"]
 
       [secrets]
       desk_token = { env = "DESK_TOKEN" }
@@ -140,6 +125,11 @@ fn a_component_is_told_whole_without_a_configuration_and_nothing_is_left() {
     -- err
     note: there is no configuration that can be read, so nothing is granted; `airlock doctor` says why
     "#);
+    let document = place.airlock(&["check", guests::DESK, "--json"]).document();
+    let imports = document["data"]["imports"].as_array().unwrap();
+    let by = |by: &str| imports.iter().filter(|import| import["by"] == by).count();
+    assert_eq!(by("every call has it"), 3);
+    assert!(by("its language brings it; it gives nothing") > 0, "{imports:?}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
 }
 
@@ -159,11 +149,11 @@ fn what_is_granted_stands_beside_what_is_declared() {
     TOOL           DECLARED                                                                            GRANTED
     find_order     config: desk_url                                                                    yes: https://desk.example.com
     find_order     secret: desk_token, sent to the origin in config desk_url                           no
-    find_order     http: GET the origin in config desk_url, /orders /orders/* (reads)                  in part: https://desk.example.com; not GET /orders/*
+    find_order     http: GET the origin in config desk_url, /orders /orders/* (reads)                  in part: https://desk.example.com, GET /orders; not GET /orders/*
     create_ticket  config: desk_url                                                                    yes: https://desk.example.com
     create_ticket  secret: desk_token, sent to the origin in config desk_url                           no
     create_ticket  http: POST the origin in config desk_url, /tickets (keyed, key in Idempotency-Key)  yes: https://desk.example.com
-    create_ticket  http: GET the origin in config desk_url, /tickets /tickets/* (reads)                in part: https://desk.example.com; not GET /tickets/*
+    create_ticket  http: GET the origin in config desk_url, /tickets /tickets/* (reads)                in part: https://desk.example.com, GET /tickets; not GET /tickets/*
     create_ticket  http: POST the origin in config desk_url, /tickets/*/cancel (idempotent)            no
     assign_ticket  config: desk_url                                                                    yes: https://desk.example.com
     assign_ticket  secret: desk_token, sent to the origin in config desk_url                           no
@@ -186,33 +176,23 @@ fn what_is_granted_stands_beside_what_is_declared() {
 
       [[plugin.desk.http]]
       origin = "https://desk.example.com"
+      methods = ["GET"]
+      paths = ["/orders/*", "/tickets/*"]
+
+      [[plugin.desk.http]]
+      origin = "https://desk.example.com"
       methods = ["GET", "POST"]
       paths = ["/mails"]
 
       [[plugin.desk.http]]
       origin = "https://desk.example.com"
-      methods = ["GET"]
-      paths = ["/orders", "/orders/*"]
-
-      [[plugin.desk.http]]
-      origin = "https://desk.example.com"
-      methods = ["GET"]
-      paths = ["/tickets", "/tickets/*"]
-
-      [[plugin.desk.http]]
-      origin = "https://desk.example.com"
-      methods = ["GET"]
-      paths = ["/tickets/*"]
+      methods = ["POST"]
+      paths = ["/tickets/*/cancel"]
 
       [[plugin.desk.http]]
       origin = "https://desk.example.com"
       methods = ["PUT"]
       paths = ["/tickets/*/assignee"]
-
-      [[plugin.desk.http]]
-      origin = "https://desk.example.com"
-      methods = ["POST"]
-      paths = ["/tickets/*/cancel"]
 
       [secrets]
       desk_token = { env = "DESK_TOKEN" }

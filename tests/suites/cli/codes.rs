@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use airlock::model::code::{PAGES, Whose, page};
+use airlock::model::code::{PAGES, Page, Whose, page};
 use insta::assert_snapshot;
 
 use super::Place;
@@ -50,6 +50,25 @@ fn every_code_of_the_sdk_has_a_page_and_no_page_is_of_a_code_that_is_gone() {
 }
 
 #[test]
+fn every_page_says_what_happened_and_first_what_its_caller_does() {
+    for Page { code, meaning, remedy, .. } in PAGES {
+        let for_others = ["Operators: ", "Tool authors: "].map(|whom| remedy.find(whom));
+        assert!(!for_others.contains(&Some(0)), "{code} tells its caller nothing: {remedy}");
+        for text in [meaning, remedy] {
+            assert!(
+                text.ends_with('.') && text.starts_with(|first: char| first.is_uppercase() || first == '`'),
+                "{code}: {text}"
+            );
+        }
+        if let [Some(operators), Some(authors)] = for_others {
+            assert!(operators < authors, "{code}: who can do most about it is told last: {remedy}");
+        }
+    }
+    let partly = page("PARTLY_DONE").unwrap().meaning;
+    assert!(partly.contains("`left_because`"), "{partly}");
+}
+
+#[test]
 fn a_code_that_tools_say_is_explained() {
     assert_snapshot!(Place::new().airlock(&["explain", "backend_failed"]), @r"
     exit 0
@@ -68,14 +87,14 @@ fn a_code_that_tools_say_is_explained() {
 
     The configuration does not set a value that the tool needs. Nothing more was done.
 
-    What to do: Operators: `airlock tools NAME` shows what the tool needs beside what it is granted, and the lines that grant the rest.
+    What to do: Stop, and tell the user. Operators: `airlock tools NAME` shows what the tool needs beside what it is granted, and the lines that grant the rest.
     -- err
     ");
-    assert_snapshot!(Place::new().airlock(&["explain", "ORDER_LOST"]), @r"
-    exit 2
+    assert_snapshot!(Place::new().airlock(&["explain", "ORDER_LOST"]), @"
+    exit 1
     -- out
     -- err
-    error[INVALID_USAGE]: there is no page for the code ORDER_LOST
+    error[INVALID_INPUT]: there is no page for the code ORDER_LOST
     hint: `airlock explain` lists the codes of the host and of the SDK; tools add codes of their own, which `airlock runs RUN` shows with what the tool said
     ");
 }

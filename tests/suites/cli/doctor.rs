@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use airlock::model::id::ProcessId;
 use airlock::store::SqliteStore;
 use airlock::store::sqlite::Durability;
+use airlock_tests::backend::{Fault, Moment};
 use airlock_tests::guests;
 use insta::assert_snapshot;
 
@@ -96,6 +97,16 @@ fn everything_is_as_it_should_be() {
     -- err
     everything is as it should be
     ");
+}
+
+#[test]
+fn a_place_where_nothing_was_called_yet_has_no_lock() {
+    let place = Place::with_config("");
+    place.with_plugin(guests::ECHO);
+    assert_eq!(
+        about(&examined(&place), " lock "),
+        "ok     lock          nothing was accepted yet: airlock.lock is not there"
+    );
 }
 
 #[test]
@@ -397,4 +408,53 @@ fn who_builds_no_plugins_needs_no_toolchain() {
     warn   toolchain     cargo does not run, so no plugin can be built here
                          hint: install Rust if you write plugins: https://rustup.rs
     ");
+}
+
+#[test]
+fn a_grant_that_leads_to_no_public_address_without_naming_it_is_told() {
+    let place = Place::with_config(
+        "[plugin.curious]\nconfig = { home_url = \"http://localhost:8080\" }\nsecrets = [\"token\"]\n[[plugin.curious.http]]\norigin = \"http://localhost:8080\"\nmethods = [\"GET\"]\n[secrets]\ntoken = { env = \"DESK_TOKEN\" }\n",
+    );
+    place.with_plugin(guests::CURIOUS);
+    let ran = examined(&place);
+    assert_eq!(ran.exit, Some(0), "{ran}");
+    assert_snapshot!(about(&ran, "grants"), @r#"
+    warn   grants        requests of curious to http://localhost:8080 are refused: 127.0.0.1 and ::1 are not of the public network, nor granted
+                         hint: add to this [[plugin.curious.http]]: addresses = ["127.0.0.1","::1"]
+    "#);
+    let file = place.path().join("airlock.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let mended = text.replace("[secrets]", "addresses = [\"127.0.0.1\",\"::1\"]\n[secrets]");
+    fs::write(&file, mended).unwrap();
+    assert_eq!(about(&examined(&place), "grants"), "");
+}
+
+#[test]
+fn runs_that_wait_for_a_person_and_backends_that_are_left_alone_are_told() {
+    let lines = "[retries]\nmost = 0\n[probe]\ntries = 0\n[tools.\"desk.send_mail\"]\nconfirm = \"none\"\n";
+    let (place, desk) = Place::with_desk_retrying(lines);
+    desk.fault("POST /mails", Fault::cut(Moment::AfterWork), 1);
+    let lost = place.airlock(&["call", "desk.send_mail", super::MAIL]);
+    assert!(lost.err.contains("OUTCOME_UNKNOWN"), "{lost}");
+    place.airlock(&["breakers", "open", "desk.find_order"]);
+    let ran = examined(&place);
+    assert_eq!(ran.exit, Some(0), "{ran}");
+    let (runs, breakers) = (about(&ran, "runs  "), about(&ran, "breakers "));
+    let (before, since) = runs.split_once("since ").unwrap();
+    assert_snapshot!(format!("{before}since THEN{}", &since[20..]), @"
+    warn   runs          1 run waits for a person, since THEN
+                         hint: `airlock runs --state suspended` lists them; `airlock runs RUN` shows what was done, and how it is settled
+    ");
+    assert_snapshot!(breakers, @"
+    warn   breakers      an operator lets no call of desk.find_order through to http://desk.test:12345
+                         hint: `airlock breakers auto desk.find_order` leaves it to the host again
+    ");
+    let document = place.ran(&mut doctor(&place, &["doctor", "--json"])).document();
+    let found = document["data"]["found"].as_array().unwrap();
+    let about: Vec<&str> = found
+        .iter()
+        .filter(|one| one["health"] == "warn")
+        .map(|one| one["about"].as_str().unwrap())
+        .collect();
+    assert_eq!(about, ["runs", "breakers"], "{document}");
 }

@@ -71,7 +71,7 @@ fn a_fault_of_the_configuration_comes_without_what_a_terminal_would_obey() {
     1 | "x??2J�??���?" = 1 # x??2J�??���?
       | ^^^^^^^^^^^^^^ not a setting at the top of the file
       |
-      = help: the settings here are plugins, state, lock, plugin, callers, scenes, secrets, limits, retries, breaker, tools, loops, http, log, compile, mcp
+      = help: the settings here are plugins, state, lock, plugin, callers, scenes, secrets, limits, retries, breaker, budgets, prices, probe, tools, loops, http, log, compile, mcp
     "#);
     assert!(ran.err.chars().all(|letter| letter == '\n' || !is_unseen(letter)), "{:?}", ran.err);
 }

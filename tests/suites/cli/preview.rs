@@ -54,17 +54,22 @@ fn a_tool_that_cannot_say_ahead_what_it_does_says_so() {
     -- out
     -- err
     error[NOT_OFFERED]: desk.find_order does not say ahead what a call of it would do
+    hint: what desk.find_order does stands in `airlock tools desk.find_order`; the call itself is made without --preview
     hint: `airlock explain NOT_OFFERED` says what to do
     ");
     assert_snapshot!(place.airlock(&["call", "desk.find_order", input, "--preview", "--key", "k"]), @"
     exit 2
     -- out
     -- err
-    error: the argument '--preview' cannot be used with '--key <KEY>'
-
-    Usage: airlock call --preview <TOOL> <INPUT>
-
-    For more information, try '--help'.
+    error[INVALID_USAGE]: a preview does nothing, so it takes no key
+    hint: leave --key out, and give it with the call itself
+    ");
+    assert_snapshot!(place.airlock(&["call", "desk.find_order", input, "--preview", "--out", "x"]), @"
+    exit 2
+    -- out
+    -- err
+    error[INVALID_USAGE]: a preview gives nothing that could be saved
+    hint: leave --out out, and give it with the call itself
     ");
 }
 

@@ -31,13 +31,13 @@ fn runs_are_listed_the_latest_first() {
     0100000000000000000000RUN3  completed           desk.create_ticket  local   1         0s
     -- err
     "#);
-    assert_snapshot!(place.airlock(&["runs", "--state", "suspended"]).told(), @r#"
+    assert_snapshot!(place.airlock(&["runs", "--state", "suspended"]).told(), @"
     exit 0
     -- out
-    RUN                         STATE               TOOL            CALLER  ATTEMPTS  AGE  CODE
-    0100000000000000000000RUN1  suspended: unknown  desk.send_mail  local   1         0s   OUTCOME_UNKNOWN
+    RUN                         REASON   TOOL            CALLER  SINCE                     WAITS  CODE
+    0100000000000000000000RUN1  unknown  desk.send_mail  local   2026-01-31T08:00:00.000Z  0s     OUTCOME_UNKNOWN
     -- err
-    "#);
+    ");
     assert_snapshot!(place.airlock(&["runs", "--state", "running"]), @r#"
     exit 0
     -- out
@@ -51,16 +51,16 @@ fn a_run_is_shown_in_full_by_the_beginning_of_its_id() {
     let (place, desk) = Place::with_desk("");
     lose_answer(&desk, "POST /tickets", Moment::AfterWork);
     let arguments = ["call", "desk.create_ticket", TICKET, "--key", "k1"];
-    assert_snapshot!(place.airlock(&arguments).told(), @r#"
+    assert_snapshot!(place.airlock(&arguments).told(), @"
     exit 1
     -- out
     -- err
-    error[OUTCOME_UNKNOWN]: the action may have happened and may not; do not repeat it: a person can find out and decide
+    error[OUTCOME_UNKNOWN]: the action may have happened and may not; ask again with the key in details.key, and with no other: what was done under it is not done twice
       - POST /tickets (no answer)
     hint: the same key is safe, and no other: `airlock call desk.create_ticket … --key k1`
     hint: `airlock runs 0100000000000000000000RUN1` shows what was done
     hint: when you know what became of it: `airlock decide 0100000000000000000000RUN1 happened`, `did-not` or `again`
-    "#);
+    ");
     assert_eq!(place.airlock(&arguments).exit, Some(0));
     assert_eq!(desk.counts().tickets.len(), 1);
     let run = place.latest();
@@ -131,12 +131,14 @@ fn a_run_that_is_not_there_or_not_the_only_one_is_told_so() {
     -- err
     error[INVALID_INPUT]: a run's id has 26 letters and digits, such as 01JD8XK3V5R8Y2W6T9Q4M7N1BC: no-run
     "#);
-    assert_snapshot!(place.airlock(&["runs", "01"]).told(), @r#"
+    assert_snapshot!(place.airlock(&["runs", "01"]).told(), @"
     exit 1
     -- out
     -- err
-    error[INVALID_INPUT]: several runs begin so; give more of the id: 0100000000000000000000RUN1, 0100000000000000000000RUN2
-    "#);
+    error[INVALID_INPUT]: several runs begin so; give more of the id: 01
+      - run 0100000000000000000000RUN1, tool desk.find_order, state completed, began 2026-01-31T08:00:00.000Z
+      - run 0100000000000000000000RUN2, tool desk.find_order, state completed, began 2026-01-31T08:00:00.000Z
+    ");
 }
 
 #[test]
@@ -190,8 +192,31 @@ fn what_a_run_cost_is_shown_with_what_for() {
     , 1.500042 in all
     ATTEMPT  BY    WHAT          COST
     1        tool  a\u{1b}[2Jir  0.000042
-    1        tool  tea           1.500000
+    1        tool  tea           1.50
     ");
     let document = place.airlock(&["runs", &place.latest(), "--json"]).document();
     assert_eq!(document["data"]["journal"]["costs"][1]["micros"], 1_500_000);
+}
+
+#[test]
+fn what_waits_for_a_person_is_listed_with_whoever_waits_longest_first() {
+    let (place, desk) = Place::with_desk(UNASKED);
+    assert_snapshot!(place.airlock(&["runs", "--state", "suspended"]), @"
+    exit 0
+    -- out
+    -- err
+    nothing waits for a person; `airlock runs` lists all
+    ");
+    for key in ["m1", "m2"] {
+        lose_answer(&desk, "POST /mails", Moment::AfterWork);
+        place.airlock(&["call", "desk.send_mail", MAIL, "--key", key]);
+    }
+    let listed = place.airlock(&["runs", "--state", "suspended", "--json"]).document();
+    let runs = listed["data"]["runs"].as_array().unwrap();
+    let ended: Vec<_> = runs.iter().map(|run| run["ended"].as_i64().unwrap()).collect();
+    assert!(ended.len() == 2 && ended[0] <= ended[1], "{listed}");
+    assert_eq!(runs[0]["state"], "suspended: unknown");
+    let (first, second) = (runs[0]["run"].as_str().unwrap(), runs[1]["run"].as_str().unwrap());
+    let shown = place.airlock(&["runs", "--state", "suspended"]).out;
+    assert!(shown.find(first).unwrap() < shown.find(second).unwrap(), "{shown}");
 }

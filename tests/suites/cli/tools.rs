@@ -49,11 +49,12 @@ fn a_tool_is_shown_with_what_it_declares_beside_what_it_is_granted() {
     http: GET the origin in config desk_url, /tickets /tickets/* (reads)                yes: http://desk.test:12345
     http: POST the origin in config desk_url, /tickets/*/cancel (idempotent)            yes: http://desk.test:12345
 
-    INPUT     TYPE                       REQUIRED  MEANING
-    order_id  string                     yes       The number of the order that the ticket is about; letters, at least 1; letters, at most 64; such as A-1003
-    subject   string                     yes       What it is about, in one line; letters, at least 1; letters, at most 200
-    body      string                     yes       What the customer said, and what should be done; letters, at least 1; letters, at most 10000
-    priority  "low" | "normal" | "high"  no        How soon somebody should look; else normal
+    INPUT              TYPE                       REQUIRED  MEANING
+    order_id           string                     yes       The number of the order that the ticket is about; letters, 1 to 64; such as A-1003
+    subject            string                     yes       What it is about, in one line; letters, 1 to 200
+    body               string                     yes       What the customer said, and what should be done; letters, 1 to 10000
+    priority           "low" | "normal" | "high"  no        How soon somebody should look; else normal
+    airlock_repeat_of  string                     no        Leave it out. To do the same once more on purpose, give the run that an ALREADY_DONE or ALREADY_RUNNING answer names
 
     OUTPUT     TYPE    REQUIRED  MEANING
     ticket_id  string  yes
@@ -165,5 +166,136 @@ fn without_a_folder_of_plugins_nothing_is_called_and_the_line_that_mends_it_is_t
     error: the folder of plugins cannot be read: elsewhere: No such file or directory (os error 2)
      |
      = help: make the folder, or name another with `plugins`
+    ");
+}
+
+#[test]
+fn a_need_that_is_granted_in_part_is_shown_with_what_is_missing_and_only_that_is_advised() {
+    let config = r#"
+[plugin.desk]
+config = { desk_url = "http://127.0.0.1:8080" }
+
+[[plugin.desk.http]]
+origin = "http://127.0.0.1:8080"
+methods = ["GET"]
+paths = ["/orders/A-1", "/tickets"]
+addresses = ["127.0.0.1"]
+"#;
+    let place = Place::with_config(config);
+    place.with_plugin(guests::DESK);
+    let shown = |tool: &str| {
+        let out = place.airlock(&["tools", tool]).out;
+        let from = out.find("DECLARED").unwrap();
+        out[from..out.find("\nINPUT").unwrap()].trim_end().to_owned()
+    };
+    assert_snapshot!(shown("desk.find_order"), @r#"
+    DECLARED                                                            GRANTED
+    config: desk_url                                                    yes: http://127.0.0.1:8080
+    secret: desk_token, sent to the origin in config desk_url           no
+    http: GET the origin in config desk_url, /orders /orders/* (reads)  in part: http://127.0.0.1:8080, GET /orders/A-1; not GET /orders, the rest of GET /orders/*
+
+    to grant the rest, write into the configuration:
+      # in place of what stands there
+      [plugin.desk]
+      config = { desk_url = "http://127.0.0.1:8080" }
+      secrets = ["desk_token"]
+
+      [[plugin.desk.http]]
+      origin = "http://127.0.0.1:8080"
+      methods = ["GET"]
+      paths = ["/orders", "/orders/*"]
+      addresses = ["127.0.0.1"]
+
+      [secrets]
+      desk_token = { env = "DESK_TOKEN" }
+    "#);
+    assert_snapshot!(shown("desk.create_ticket"), @r#"
+    DECLARED                                                                            GRANTED
+    config: desk_url                                                                    yes: http://127.0.0.1:8080
+    secret: desk_token, sent to the origin in config desk_url                           no
+    http: POST the origin in config desk_url, /tickets (keyed, key in Idempotency-Key)  no
+    http: GET the origin in config desk_url, /tickets /tickets/* (reads)                in part: http://127.0.0.1:8080, GET /tickets; not GET /tickets/*
+    http: POST the origin in config desk_url, /tickets/*/cancel (idempotent)            no
+
+    to grant the rest, write into the configuration:
+      # in place of what stands there
+      [plugin.desk]
+      config = { desk_url = "http://127.0.0.1:8080" }
+      secrets = ["desk_token"]
+
+      [[plugin.desk.http]]
+      origin = "http://127.0.0.1:8080"
+      methods = ["GET"]
+      paths = ["/tickets/*"]
+      addresses = ["127.0.0.1"]
+
+      [[plugin.desk.http]]
+      origin = "http://127.0.0.1:8080"
+      methods = ["POST"]
+      paths = ["/tickets", "/tickets/*/cancel"]
+      addresses = ["127.0.0.1"]
+
+      [secrets]
+      desk_token = { env = "DESK_TOKEN" }
+    "#);
+    let document = place.airlock(&["tools", "desk.find_order", "--json"]).document();
+    let need = &document["data"]["needs"][2];
+    assert_eq!((&need["granted"], &need["missing"][0]), (&"part".into(), &"GET /orders".into()), "{need}");
+    assert_eq!(need["given"], "http://127.0.0.1:8080, GET /orders/A-1");
+}
+
+#[test]
+fn tools_are_listed_for_whoever_mends_what_is_granted() {
+    let place =
+        Place::with_config("[plugin.echo]\nconfig = { a = 5 }\n[secrets]\ntoken = { env = \"NONE_SUCH\" }\n");
+    place.with_plugin(guests::ECHO);
+    assert_snapshot!(place.airlock(&["tools"]), @r#"
+    exit 2
+    -- out
+    TOOL             RISK  REPEAT      ASKS    TITLE
+    echo.echo        L1    reads       nobody  Echo
+    echo.echo_write  L3    idempotent  nobody  Echo, on record
+    -- err
+    error: `plugin.echo.config.a` is a number
+     --> airlock.toml:2:16
+      |
+    2 | config = { a = 5 }
+      |                ^ a text in quotes
+      |
+      = help: write it in quotes
+
+    error: the secret `token` is missing: the variable NONE_SUCH is not set
+     --> airlock.toml:4:17
+      |
+    4 | token = { env = "NONE_SUCH" }
+      |                 ^^^^^^^^^^^ a variable that holds the secret
+      |
+      = help: export NONE_SUCH='…'
+
+    airlock.toml has 2 faults
+    "#);
+    let document = place.airlock(&["tools", "--json"]).document();
+    assert_eq!(
+        (&document["ok"], &document["error"]["code"]),
+        (&false.into(), &"INVALID_CONFIGURATION".into())
+    );
+    assert_eq!(document["error"]["details"]["shown"]["tools"][0]["name"], "echo.echo");
+    // What else is wrong may mean that other plugins are there, or that less is refused than was written.
+    let place = Place::with_config("lock = \"srict\"\n");
+    place.with_plugin(guests::ECHO);
+    let ran = place.airlock(&["tools"]);
+    assert_eq!((ran.exit, ran.out.as_str()), (Some(2), ""), "{ran}");
+    assert!(!place.path().join("airlock.lock").exists());
+}
+
+#[test]
+fn a_caller_for_whom_no_tool_is_there_is_told_where_to_look() {
+    let place = Place::with_config("[callers.bot]\ntools = []\n");
+    place.with_plugin(guests::ECHO);
+    assert_snapshot!(place.airlock(&["tools", "--as", "bot"]), @"
+    exit 0
+    -- out
+    -- err
+    no tools are there for bot; look at [callers.bot]
     ");
 }

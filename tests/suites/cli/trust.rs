@@ -64,11 +64,11 @@ fn a_plugin_that_changed_is_shown_and_refused_until_it_is_trusted() {
     error[INVALID_USAGE]: nobody can be asked: standard input is no terminal
     hint: where no terminal is, say it with `--yes`
     "#);
-    assert_snapshot!(place.airlock(&["trust", "changling", "--yes"]), @r"
-    exit 2
+    assert_snapshot!(place.airlock(&["trust", "changling", "--yes"]), @"
+    exit 1
     -- out
     -- err
-    error[INVALID_USAGE]: no plugin of this name waits to be trusted: changling
+    error[INVALID_INPUT]: no plugin of this name waits to be trusted: changling
     hint: did you mean changeling?
     ");
     assert_snapshot!(place.airlock(&["trust", "changeling", "--yes"]), @r#"
@@ -87,11 +87,11 @@ fn a_plugin_that_changed_is_shown_and_refused_until_it_is_trusted() {
     every plugin is accepted as it is
     -- err
     ");
-    assert_snapshot!(place.airlock(&["trust", "changeling", "--yes"]), @r"
-    exit 2
+    assert_snapshot!(place.airlock(&["trust", "changeling", "--yes"]), @"
+    exit 1
     -- out
     -- err
-    error[INVALID_USAGE]: no plugin of this name waits to be trusted: changeling
+    error[INVALID_INPUT]: no plugin of this name waits to be trusted: changeling
     hint: `airlock trust` lists the plugins that wait
     ");
 }
@@ -132,5 +132,19 @@ fn what_makes_one_look_twice_is_told_beside_the_tools() {
     assert_snapshot!(place.airlock(&["tools", "desk.turn"]).err, @r"
     look twice at desk:
       - its name `desk` is easily taken for `disk`; look whether both are meant
+    ");
+}
+
+#[test]
+fn a_plugin_that_was_never_accepted_is_shown_with_its_tools() {
+    let place = Place::with_config("lock = \"strict\"\n");
+    place.with_plugin(airlock_tests::guests::ECHO);
+    assert_snapshot!(place.airlock(&["trust"]), @"
+    exit 0
+    -- out
+    echo was never accepted (plugins/echo.wasm):
+      - tool echo, risk L1
+      - tool echo_write, risk L3
+    -- err
     ");
 }

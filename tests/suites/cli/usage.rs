@@ -28,9 +28,11 @@ fn help_names_every_command() {
       decide       Settle a run of which nobody knows whether it happened
       stats        Say how the calls of each tool went: how many, how they ended, how long they took,
                    what they cost
+      costs        Say what calls cost, and what is left of budgets
       trace        Show all that was called in one conversation
       breakers     List the backends that are left alone, or say what holds for one
       mcp          Serve an MCP client over standard input and output
+      serve        Make the calls that are left to the background, until it is ended
       setup        Print the lines by which an MCP client starts this host
       trust        Accept a plugin that changed, or list those that wait for it
       new          Begin a plugin in Rust: a folder that builds
@@ -73,7 +75,10 @@ fn help_of_a_command_names_what_it_takes() {
                                   configuration folder
           --key <KEY>             One key for one action: the same call with the same key is done once
           --json                  Give one JSON document on standard output, also for errors
-          --preview               Say what the call would do, and do nothing
+          --preview               Say what the call would do, and do nothing: neither --key nor --out
+                                  goes with it
+          --background            Do not wait for it: it is made in the background, by `airlock serve`
+                                  or an MCP server, and goes on for as long as a day
           --attach <FILE[:TYPE]>  A file that goes with the call, with its media type where the ending
                                   does not tell it: photo:image/png
           --out <FOLDER>          The folder to save in what comes back beside the output
@@ -310,20 +315,23 @@ fn explain_knows_every_code() {
     KEY_REUSED             The key was used before for another tool or another input. Nothing was run.
     KEY_EXPIRED            The key's result is no longer kept, and the tool would do its work a second time. Nothing was run.
     INVALID_CONFIGURATION  The configuration has faults, so nothing was started.
-    INVALID_USAGE          The command line cannot be understood, or names something that does not exist.
+    INVALID_USAGE          The command line cannot be understood, or names a file, a folder, a caller or a scene that is not there.
     FAULTS_FOUND           What was examined has faults. Nothing was changed.
     PERMISSION_DENIED      The caller, or the user that it asks for, lacks a permission that the tool asks for; the caller or its scene is not known; or the tool's plugin changed since it was accepted (`details.suspended` names it), and waits for its operator. Nothing was run.
     NEEDS_PERSON           The tool's risk, or a rule of the operator's, asks for a person's yes, and nobody can be asked here. Nothing was run.
+    BUDGET_EXCEEDED        Too little is left of what may be spent today: by all callers, by this one, or by its user, as the message says. What a call may cost at most is held before it begins. Nothing was run.
     LOOP_DETECTED          The agent calls the same in circles: the same tools with the same input, and the same reply each time. Nothing was run. The circle ends with another call, or with a reply that is another one.
     ROLLED_BACK            A person has taken the call back: whatever it did is undone. Its key gives this from then on, and nothing is run.
-    OVERLOADED             Every place is taken and the queue is full, or the sandboxes that run leave no memory for another. Nothing was run.
-    CIRCUIT_OPEN           A backend that the tool needs failed again and again, so it is left alone for a while. Nothing was run.
+    OVERLOADED             Every place is taken and the queue is full, or holds as many calls of this caller or of this plugin as it may; or the sandboxes that run leave no memory for another. Nothing was run.
+    CIRCUIT_OPEN           A backend that the tool needs failed again and again, so it is left alone for a while. Nothing was run; of a tool that goes to several, nothing was sent to that one.
     STORE_UNAVAILABLE      The host cannot write down what it is about to do, so it does not do it. Nothing was run.
     INTERRUPTED            The process that ran the call ended before the call did, or its caller withdrew it; nothing was left behind.
     OUTCOME_UNKNOWN        The action may have happened and may not; no answer tells.
     PARTLY_DONE            The call failed after part of its work was done; `details.done` lists it. Changes of folders are put back, but for those that somebody else changed since and those of a call that also did something else.
-    STILL_RUNNING          The call is still running; it goes on without the caller.
-    TIME_LIMIT             An attempt took longer than it may, or all attempts of the call together did: the message says which.
+    ALREADY_DONE           The same call was made before in this conversation, and was done: `details.first` is its result, `details.run` its run. Nothing was run.
+    ALREADY_RUNNING        The same call was made before in this conversation, and is under way in the run of `details.run`. Nothing was run.
+    STILL_RUNNING          The call is still running, or waits to be made in the background; it goes on without the caller.
+    TIME_LIMIT             An attempt took longer than it may, or all attempts of the call together did, or a call in the background was not done in its time: the message says which.
     FUEL_LIMIT             The tool computed more than a call may.
     MEMORY_LIMIT           The tool asked for more memory, or for more of the host's, than a call may have.
     OUTPUT_LIMIT           The tool gave more output, or larger attachments, than a call may.
@@ -331,14 +339,14 @@ fn explain_knows_every_code() {
     INTERNAL               The tool or the host failed inside. The caller gets no more than this; the text is in the log, under the trace id.
     INVALID_OUTPUT         The tool's output is no JSON object, or does not satisfy the schema that the tool declares for it.
     NOT_CONFIGURED         The configuration does not set a value that the tool needs. Nothing more was done.
-    NOT_OFFERED            The tool has none of what it was asked for beside a call: a preview, a rollback, a fingerprint or a probe.
+    NOT_OFFERED            The tool has none of what it was asked for beside a call: a preview, a rollback, a fingerprint or a probe. Nothing was done.
     NO_TEXT                What the plugin keeps under a key is no text, and it asked for a text.
     REQUEST_REFUSED        The host did not let a request leave: its origin, method, path or address is not declared, or not granted.
     SECRET_REFUSED         A secret was not given to the tool: it is not declared, not granted, or is not to be used so.
     FILE_REFUSED           The host did not touch a file: its folder is not lent, or only to be read, or the path leads out of it.
     KEY_VALUE_REFUSED      The host did not read or keep a value of the plugin's own: no store is declared or granted, or what is there is as much as may be.
     SAVE_REFUSED           The host did not save something for the next attempt: it is longer than 1 MiB, or the attempt saved a hundred times.
-    COST_REFUSED           The host did not enter a cost: the tool declares none, or less than this, or spends on too many things.
+    COST_REFUSED           The host did not enter a cost: it is more than the tool declares or than the budget of a call allows, the tool declares none where what is spent is bounded, or it spends on too many things.
     BACKEND_DENIED         The backend refuses the credentials that the tool sent (401 or 403).
     NOT_FOUND              What was asked for is not there: the backend answered 404, or the tool knows of no such thing.
     BACKEND_REJECTED       The backend refuses the request (another 4xx): nothing was done.
@@ -373,11 +381,11 @@ fn explain_says_what_a_code_means_and_what_to_do() {
     What to do: Do not repeat it under a fresh key. Where `details.key` is given, the same key is safe. Else a person looks at the backend and then says `airlock decide RUN happened`, `did-not` or `again`.
     -- err
     "#);
-    assert_snapshot!(Place::new().airlock(&["explain", "OUTCOME_UNKOWN"]), @r"
-    exit 2
+    assert_snapshot!(Place::new().airlock(&["explain", "OUTCOME_UNKOWN"]), @"
+    exit 1
     -- out
     -- err
-    error[INVALID_USAGE]: there is no page for the code OUTCOME_UNKOWN
+    error[INVALID_INPUT]: there is no page for the code OUTCOME_UNKOWN
     hint: did you mean OUTCOME_UNKNOWN?
     ");
 }
@@ -448,4 +456,59 @@ fn an_answer_that_cannot_be_written_is_an_error() {
     assert!(
         String::from_utf8(ran.stderr).unwrap().starts_with("error[INTERNAL]: the answer cannot be written")
     );
+}
+
+/// 2 where the command line cannot be understood, or names what its writer should know: a caller, a scene, a file, a folder. What
+/// is asked of the host and is not there is an answer, which is no.
+#[test]
+fn what_is_not_there_ends_with_1_and_what_cannot_be_asked_with_2() {
+    let place = Place::with_config("");
+    place.with_plugin(airlock_tests::guests::ECHO);
+    let absent = [
+        &["tools", "nope"][..],
+        &["call", "nope.x"],
+        &["runs", "nope"],
+        &["runs", "01ZZ"],
+        &["decide", "NOPE", "happened"],
+        &["decide", "01ZZ", "again"],
+        &["trace", "nope"],
+        &["breakers", "open", "nope.x"],
+        &["breakers", "auto", "echo.echo", "--origin", "https://nope.test"],
+        &["trust", "nope"],
+        &["explain", "NOPE"],
+    ];
+    let wrong = [
+        &["nope"][..],
+        &["tools", "--as", "nope"],
+        &["tools", "--scene", "nope"],
+        &["call", "echo.echo", "--as", "nope"],
+        &["call", "echo.echo", "--attach", "nope.png"],
+        &["call", "echo.echo", "--preview", "--key", "k"],
+        &["mcp", "--as", "nope"],
+        &["setup", "nope"],
+        &["decide", "01ZZ", "nope"],
+        &["decide", "01ZZ", "again", "--data", "{}"],
+        &["breakers", "nope"],
+        &["stats", "--since", "nope"],
+        &["stats", "--tool", "no pe"],
+        &["runs", "--limit", "0"],
+        &["check", "nope.wasm"],
+        &["build", "nope"],
+        &["new", "No Pe"],
+        &["completions", "nope"],
+    ];
+    for (exit, all) in [(1, &absent[..]), (2, &wrong)] {
+        for arguments in all {
+            let ran = place.airlock(arguments);
+            assert_eq!(ran.exit, Some(exit), "{arguments:?}: {ran}");
+            assert_eq!(ran.out, "", "{arguments:?}: {ran}");
+            assert!(ran.err.starts_with("error"), "{arguments:?}: {ran}");
+            let document = place.airlock(&[&["--json"], *arguments].concat()).document();
+            assert_eq!(
+                (&document["ok"], document["error"]["code"] == "INVALID_USAGE"),
+                (&false.into(), exit == 2),
+                "{arguments:?}"
+            );
+        }
+    }
 }

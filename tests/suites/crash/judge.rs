@@ -68,6 +68,7 @@ pub(super) fn judge(trial: &Trial) -> Verdict {
         return Verdict { line: String::new(), faults };
     };
     faults.extend(of_counts(trial, &counts));
+    faults.extend(of_books(trial));
     if trial.scenario.key != Key::Nobodys {
         faults.extend(of_replies(earlier, first, second, record.as_ref()));
     }
@@ -100,6 +101,16 @@ fn of_counts(trial: &Trial, counts: &Counts) -> Vec<String> {
         faults.push(format!("more than one key, or work: {:?}", counts.keys));
     }
     faults
+}
+
+/// Nothing is held that nobody drives, and budgets know what was spent.
+fn of_books(trial: &Trial) -> Vec<String> {
+    match trial.books() {
+        (0, spent, costs) if spent == costs => Vec::new(),
+        (held, spent, costs) => {
+            vec![format!("{held} are held, {spent} are spent of budgets, and costs come to {costs}")]
+        }
+    }
 }
 
 /// What was acknowledged stays, and equal keys give equal bytes.
@@ -168,6 +179,9 @@ fn of_end(trial: &Trial, record: &Record, counts: &Counts, last: &Told) -> Vec<S
             ("PARTLY_DONE", some(EffectState::Done) && !some(EffectState::Open))
         }
         RunState::Suspended(Reason::Poison) => ("no poison, for nothing dies three times", false),
+        RunState::Suspended(Reason::Time) | RunState::TimedOut => {
+            ("no end of its time, which is a day", false)
+        }
         // Nobody takes anything back here.
         RunState::Suspended(Reason::NotUndone) | RunState::RollingBack | RunState::RolledBack => {
             ("an end", false)

@@ -5,18 +5,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlock::model::attachment::Attachment;
+use airlock::model::budget::{Budget, Day, Sums};
 use airlock::model::caller::ToolPattern;
 use airlock::model::change::{Change, Recorded};
 use airlock::model::clock::Timestamp;
+use airlock::model::costs::{By, Costs};
 use airlock::model::effect::{Answered, Effect};
+use airlock::model::guard::Guard;
 use airlock::model::health::{Health, NoRetry, Reports};
 use airlock::model::id::{Digest, ProcessId, RunId, ToolName, TraceId};
+use airlock::model::refused::Refused;
 use airlock::model::run::{Lease, Record, Summary};
-use airlock::model::state::Standing;
+use airlock::model::state::{Event, Standing};
 use airlock::model::stats::ToolStats;
 use airlock::store::{
-    Ask, Asked, Decided, End, Force, Journal, Kept, KeyFound, Ledger, NewRun, Outcome, Pending, Reserved,
-    Rest, Rested, RollbackEnd, Room, Store, StoreFailure, Take,
+    Ask, Asked, Decided, Driving, End, Force, Held, Journal, Kept, KeyFound, Ledger, NewRun, Outcome,
+    Pending, Reserved, Rest, Rested, RollbackEnd, Room, Store, StoreFailure, Take, Taken,
 };
 
 /// A store that reads the first run only once it is let.
@@ -55,6 +59,10 @@ impl Ledger for Late {
         self.inner.key(scope, at)
     }
 
+    fn repeated(&self, guard: &Guard, at: Timestamp) -> Result<Option<RunId>, StoreFailure> {
+        self.inner.repeated(guard, at)
+    }
+
     fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure> {
         let held = self.held.lock().unwrap().take();
         if let Some((comes, go)) = held {
@@ -71,6 +79,18 @@ impl Ledger for Late {
         most: u32,
     ) -> Result<Vec<Summary>, StoreFailure> {
         self.inner.runs(range, standing, most)
+    }
+
+    fn costs(&self, from: RunId, by: Option<By>) -> Result<Costs, StoreFailure> {
+        self.inner.costs(from, by)
+    }
+
+    fn budgets(&self, day: Day) -> Result<Vec<(Budget, Sums)>, StoreFailure> {
+        self.inner.budgets(day)
+    }
+
+    fn refused(&self, trace: &TraceId, most: u32) -> Result<Vec<Refused>, StoreFailure> {
+        self.inner.refused(trace, most)
     }
 
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
@@ -123,8 +143,8 @@ impl Ledger for Late {
         self.inner.counted(from, tools)
     }
 
-    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
-        self.inner.health(tool)
+    fn health(&self, tool: &ToolName, origins: &[String]) -> Result<Vec<(String, Health)>, StoreFailure> {
+        self.inner.health(tool, origins)
     }
 
     fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {
@@ -153,7 +173,7 @@ impl Journal for Late {
         self.inner.record(new, end)
     }
 
-    fn take(&self, take: Take) -> Pending<Option<Lease>> {
+    fn take(&self, take: Take) -> Pending<Taken> {
         self.inner.take(take)
     }
 
@@ -197,7 +217,45 @@ impl Journal for Late {
         self.inner.roll_back(lease, end)
     }
 
+    fn note(&self, lease: Lease, event: Event, at: Timestamp) -> Pending<Option<Lease>> {
+        self.inner.note(lease, event, at)
+    }
+
+    fn delivered(&self, run: RunId) -> Pending<()> {
+        self.inner.delivered(run)
+    }
+
+    fn refuse(&self, refused: Refused) -> Pending<()> {
+        self.inner.refuse(refused)
+    }
+
     fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
         self.inner.sweep(at, payloads, most)
+    }
+}
+
+impl Driving for Late {
+    fn due(&self, now: Timestamp, by: Timestamp, most: u32) -> Result<Vec<(RunId, Timestamp)>, StoreFailure> {
+        self.inner.due(now, by, most)
+    }
+
+    fn put_off(&self, lease: Lease, wakes: Timestamp, at: Timestamp) -> Pending<()> {
+        self.inner.put_off(lease, wakes, at)
+    }
+
+    fn renew(&self) -> Pending<()> {
+        self.inner.renew()
+    }
+
+    fn held(&self) -> Result<Vec<Held>, StoreFailure> {
+        self.inner.held()
+    }
+
+    fn work(&self) -> Result<(), StoreFailure> {
+        self.inner.work()
+    }
+
+    fn is_worked(&self) -> bool {
+        self.inner.is_worked()
     }
 }

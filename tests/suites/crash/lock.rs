@@ -38,11 +38,12 @@ impl Hanging {
             .with_config(limits);
         let (tool, input) = (scenario.tool.to_owned(), input(scenario, &backend));
         let order = Order {
+            ahead: 0,
             config: world.write_config(),
             process: 1,
             disk: Disk::Synced,
             halt: None,
-            jobs: vec![Job::Call { tool, input, key: Some(KEY.to_owned()) }],
+            jobs: vec![Job::Call { tool, input, key: Some(KEY.to_owned()), background: false }],
         };
         let mut process = Process::start(Path::new(super::trial::CHILD), &order, |_| {});
         process.go();
@@ -108,7 +109,7 @@ impl Clock for WatchedClock {
 const AT_ONCE: &str = "[limits]\nwait = \"1ms\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_that_lives_is_never_taken_over() {
+async fn a_process_that_lives_is_not_taken_over_while_its_lease_lasts() {
     let hanging = Hanging::with(ONCE, AT_ONCE).await;
     let host = hanging.world.open().await;
     let run = host.runs(None, 1).unwrap().remove(0).run.to_string();

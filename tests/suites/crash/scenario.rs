@@ -17,6 +17,10 @@ pub(super) struct Scenario {
     pub(super) key: Key,
     /// How often its first request fails before it is done; the host then tries again by itself, and else never.
     pub(super) failures: u32,
+    /// Whether what is spent is bounded, so that each call holds what it may cost.
+    pub(super) bounded: bool,
+    /// Whether nobody waits for it: its process is the worker that makes it.
+    pub(super) background: bool,
     /// What a person settles; the call before it was cut.
     pub(super) decision: Option<Decision>,
 }
@@ -51,7 +55,16 @@ const TICKET: &str = "POST /tickets";
 const MAIL: &str = "POST /mails";
 
 const fn called(name: &'static str, tool: &'static str, requests: &'static [&'static str]) -> Scenario {
-    Scenario { name, tool, requests, key: Key::Callers, failures: 0, decision: None }
+    Scenario {
+        name,
+        tool,
+        requests,
+        key: Key::Callers,
+        failures: 0,
+        bounded: false,
+        background: false,
+        decision: None,
+    }
 }
 
 const fn decided(scenario: Scenario, name: &'static str, cut: Moment, word: &'static str) -> Scenario {
@@ -73,11 +86,21 @@ pub(super) const DID_NOT: Scenario = decided(ONCE, "once, did-not", Moment::Befo
 pub(super) const AGAIN: Scenario = decided(ONCE, "once, again", Moment::BeforeWork, "again");
 pub(super) const KEYED_AGAIN: Scenario = decided(KEYED, "keyed, again", Moment::AfterWork, "again");
 
+pub(super) const READS_HELD: Scenario = Scenario { name: "reads, held", bounded: true, ..READS };
+pub(super) const KEYED_HELD: Scenario = Scenario { name: "keyed, held", bounded: true, ..KEYED };
+pub(super) const KEYED_RETRIED_HELD: Scenario =
+    Scenario { name: "keyed, retried, held", bounded: true, ..KEYED_RETRIED };
+
 pub(super) const READS_RETRIED: Scenario = Scenario { name: "reads, retried", failures: 1, ..READS };
 pub(super) const KEYED_RETRIED: Scenario = Scenario { name: "keyed, retried", failures: 1, ..KEYED };
 
+pub(super) const KEYED_IN_BACKGROUND: Scenario =
+    Scenario { name: "keyed, in the background", background: true, bounded: true, ..KEYED_RETRIED };
+pub(super) const ONCE_IN_BACKGROUND: Scenario =
+    Scenario { name: "once, in the background", background: true, ..ONCE };
+
 /// All of them.
-pub(super) const ALL: [Scenario; 14] = [
+pub(super) const ALL: [Scenario; 16] = [
     READS,
     READS_KEYLESS,
     IDEMPOTENT,
@@ -92,6 +115,8 @@ pub(super) const ALL: [Scenario; 14] = [
     KEYED_AGAIN,
     READS_RETRIED,
     KEYED_RETRIED,
+    KEYED_IN_BACKGROUND,
+    ONCE_IN_BACKGROUND,
 ];
 
 impl Scenario {

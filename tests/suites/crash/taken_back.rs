@@ -55,7 +55,7 @@ impl Trial {
         world.write_config();
         let mut trial = Self { undo, backend, outbox, world, processes: 0, run: String::new() };
         let input = json!({ "url": trial.backend.url, "undo": undo.word, "file": undo.file });
-        let call = Job::Call { tool: "meddler.meddle".to_owned(), input, key: None };
+        let call = Job::Call { tool: "meddler.meddle".to_owned(), input, key: None, background: false };
         let said = trial.process(&[call], None);
         let reply: Value = serde_json::from_str(&said.replies[0]).unwrap();
         assert_eq!(reply["ok"], true, "{reply}");
@@ -75,7 +75,7 @@ impl Trial {
             Some(Kill::ByBackend(..) | Kill::AroundSync { .. }) | None => None,
         };
         let (config, process) = (self.world.folder().join("airlock.toml"), self.processes);
-        let order = Order { config, process, disk: Disk::Synced, halt, jobs: jobs.to_vec() };
+        let order = Order { ahead: 0, config, process, disk: Disk::Synced, halt, jobs: jobs.to_vec() };
         let mut process = Process::start(Path::new(CHILD), &order, |_| ());
         if let Some(Kill::ByBackend(request, moment)) = kill {
             self.backend.fault(request, Fault::kill(moment, process.id()), 1);
@@ -221,4 +221,36 @@ fn a_rollback_of_requests_and_folders_survives_every_crash() {
     after PUT /settings/meddled      by_hand, by_hand; undone 1x
     answering PUT /settings/meddled  by_hand, by_hand; undone 1x
     ");
+}
+
+#[test]
+fn a_process_that_dies_before_it_touched_anything_leaves_the_run_as_it_was() {
+    let mut trial = Trial::begin(PUT);
+    let before = trial.record();
+    trial.takes_back(1, Some(Kill::At(Point::After(Commit::Take, 1))));
+    // The next one closes what the dead one left, and takes nothing back.
+    trial.process(&[], None);
+    let record = trial.record();
+    let events: Vec<_> = record.events.iter().map(|event| event.event.as_str()).collect();
+    assert_eq!(events, ["began", "completed", "rolling_back", "adopted", "completed"]);
+    assert_eq!((record.summary.state, record.summary.ended), (before.summary.state, before.summary.ended));
+    assert_eq!(record.fingerprint, before.fingerprint);
+    let undone = record.attempts.last().unwrap().undone.clone().unwrap();
+    assert_eq!(undone.summary, "the process that took the call back ended before that was done");
+    let said = trial.takes_back(1, None);
+    let told: Value = serde_json::from_str(&said.replies[0]).unwrap();
+    assert_eq!((told["ending"].as_str(), trial.undone()), (Some("rolled_back"), 1));
+}
+
+#[test]
+fn who_takes_back_what_a_dead_process_was_at_is_told_how_far_that_came() {
+    let told = |kill: Kill| {
+        let mut trial = Trial::begin(PUT);
+        trial.takes_back(1, Some(kill));
+        let said = trial.takes_back(1, None);
+        let told: Value = serde_json::from_str(&said.replies[0]).unwrap();
+        format!("{}: {}", told["ending"].as_str().unwrap(), told["summary"].as_str().unwrap())
+    };
+    assert_snapshot!(told(Kill::ByBackend(PUT.request, Moment::AfterWork)), @"by_hand: the process that took it back ended in the midst of that, and nothing tells whether what has changed since is its work or somebody else's");
+    assert_snapshot!(told(Kill::At(Point::After(Commit::Outcome, 2))), @"rolled_back: everything was undone when the process that did it ended");
 }

@@ -52,7 +52,8 @@ impl Trial {
         let world = World::in_memory()
             .with_plugins(&[guests::ERRAND])
             .with_grant("errand", &backend.url, &["127.0.0.1"])
-            .with_config(&format!("[retries]\n{retries}"));
+            .with_config(&format!("[retries]\n{retries}\n[retries.background]\n{retries}"))
+            .with_config(if scenario.bounded { "[budgets]\nday = \"1\"\ncall = \"0.000006\"" } else { "" });
         world.write_config();
         backend.fault(scenario.requests[0], Fault::status(Moment::BeforeWork, 503), scenario.failures);
         let mut trial = Self {
@@ -151,6 +152,18 @@ impl Trial {
         runs.last().and_then(|summary| store.run(summary.run).unwrap())
     }
 
+    /// What is held of budgets, what is spent of them, and what costs come to.
+    pub(super) fn books(&self) -> (i64, i64, i64) {
+        let copy = self.copy();
+        let database = Connection::open(copy.path().join("airlock.db")).unwrap();
+        let sum = |query: &str| database.query_row(query, (), |row| row.get(0)).unwrap();
+        (
+            sum("SELECT coalesce(sum(held), 0) + (SELECT coalesce(sum(held), 0) FROM run) FROM budget"),
+            sum("SELECT coalesce(sum(spent), 0) FROM budget WHERE caller = ''"),
+            sum("SELECT coalesce(sum(micros), 0) FROM cost"),
+        )
+    }
+
     fn call(&self) -> Job {
         let key = match self.scenario.key {
             Key::Callers => Some(KEY.to_owned()),
@@ -159,7 +172,7 @@ impl Trial {
             Key::Hosts => self.record().and_then(|record| record.key),
         };
         let input = json!({ "to": self.backend.url, "requests": self.scenario.requests.join(",") });
-        Job::Call { tool: self.scenario.tool.to_owned(), input, key }
+        Job::Call { tool: self.scenario.tool.to_owned(), input, key, background: self.scenario.background }
     }
 
     fn decide(&self, word: &str) -> Job {
@@ -183,7 +196,7 @@ impl Trial {
     fn order(&self, jobs: Vec<Job>, disk: Disk) -> Prepared<'_> {
         *self.processes.borrow_mut() += 1;
         let (config, process) = (self.world.folder().join("airlock.toml"), *self.processes.borrow());
-        Prepared { trial: self, order: Order { config, process, disk, halt: None, jobs } }
+        Prepared { trial: self, order: Order { ahead: 0, config, process, disk, halt: None, jobs } }
     }
 
     fn shadow(&self) -> PathBuf {

@@ -38,6 +38,31 @@ async fn a_ticket_that_somebody_has_changed_since_is_not_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_changes_at_the_last_moment_is_left_and_told() {
+    let desk = Desk::open().await;
+    let (opened, id) = desk.ticket().await;
+    let told = |place: String, run: String| {
+        desk.scene.backend.fault(&place, Fault::status(Moment::BeforeWork, 412), 1);
+        let host = desk.host.clone();
+        async move { host.rollback(&run, "ada").await.unwrap() }
+    };
+    let rollback = told(format!("POST /tickets/{id}/cancel"), opened).await;
+    assert_eq!(
+        (rollback.ending, &*rollback.undone.summary),
+        (Ending::Left, "The ticket T-1001 was not cancelled.")
+    );
+    assert_eq!(rollback.undone.left, ["the ticket T-1001: somebody has changed it since"]);
+    let (assigned, _) = desk.assign(&id, "ada").await;
+    let rollback = told(format!("PUT /tickets/{id}/assignee"), assigned).await;
+    assert_eq!(
+        (rollback.ending, &*rollback.undone.summary),
+        (Ending::Left, "The ticket T-1001 was left as it is.")
+    );
+    assert_eq!(rollback.undone.left, ["the ticket T-1001: somebody has changed it since"]);
+    assert_eq!((desk.field("status"), desk.field("assignee")), (vec![json!("open")], vec![json!("ada")]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_never_happened_is_rolled_back_by_doing_nothing() {
     let desk = Desk::open().await;
     desk.scene.backend.fault("POST /tickets", Fault::cut(Moment::BeforeWork), 1);

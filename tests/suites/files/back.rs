@@ -100,11 +100,13 @@ async fn what_somebody_else_changed_since_is_left_and_named() {
     [
       {
         "attempt": 1,
-        "effect": "WRITE outbox:plan.txt"
+        "effect": "WRITE outbox:plan.txt",
+        "left_because": "it was changed by somebody else since"
       },
       {
         "attempt": 1,
-        "effect": "MKDIR outbox:new"
+        "effect": "MKDIR outbox:new",
+        "left_because": "the folder is not empty"
       }
     ]
     "#);

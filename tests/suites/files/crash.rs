@@ -31,6 +31,7 @@ impl Trial {
     fn process(&mut self, jobs: Vec<Job>, halt: Option<Point>) -> Said {
         self.processes += 1;
         let order = Order {
+            ahead: 0,
             config: self.world.folder().join("airlock.toml"),
             process: self.processes,
             disk: Disk::Synced,
@@ -45,7 +46,10 @@ impl Trial {
     fn change(&mut self, halt: Option<Point>) -> Said {
         fill(&self.outbox());
         let input = json!({ "steps": everything() });
-        self.process(vec![Job::Call { tool: "scribe.change".to_owned(), input, key: None }], halt)
+        self.process(
+            vec![Job::Call { tool: "scribe.change".to_owned(), input, key: None, background: false }],
+            halt,
+        )
     }
 
     /// The latest run, once the next process has opened the store.

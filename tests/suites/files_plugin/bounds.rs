@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
 use serde_json::json;
 
 use super::Workspace;
@@ -17,14 +18,14 @@ async fn large_files_are_read_and_changed_within_the_memory_of_a_call() {
     let found = workspace.data("search", json!({ "query": "no such line" })).await;
     assert_eq!((&found["searched"], &found["skipped"]), (&json!(6), &json!(0)));
     let refused = workspace.refused("replace", json!({ "path": "log.txt", "old": "x", "new": "y" })).await;
-    assert!(refused.starts_with("rejected TOO_LARGE"), "{refused}");
+    assert_snapshot!(refused, @"rejected TOO_LARGE tell_user: `log.txt` has 16777216 bytes, and this tool takes files of 8388608 at most");
     fs::write(workspace.path("half.txt"), "a line of a log\n".repeat(MIB / 2 - 1) + "the end\n").unwrap();
     workspace.data("replace", json!({ "path": "half.txt", "old": "the end", "new": "an end" })).await;
     assert!(workspace.text("half.txt").ends_with("log\nan end\n"));
     workspace.data("replace", json!({ "path": "half.txt", "old": "\n", "new": "", "all": true })).await;
     fs::write(workspace.path("larger.txt"), "x".repeat(16 * MIB + 1)).unwrap();
     let refused = workspace.refused("read", json!({ "path": "larger.txt" })).await;
-    assert!(refused.starts_with("rejected TOO_LARGE"), "{refused}");
+    assert_snapshot!(refused, @"rejected TOO_LARGE tell_user: `larger.txt` has 16777217 bytes, and this tool takes files of 16777216 at most");
     assert_eq!(workspace.data("search", json!({ "query": "x", "path": "larger.txt" })).await["skipped"], 1);
 }
 
@@ -47,6 +48,20 @@ async fn folders_deep_within_each_other_are_walked() {
     fs::write(workspace.path(&format!("{deep}/needle.txt")), "needle\n").unwrap();
     assert_eq!(workspace.data("search", json!({ "query": "needle" })).await["matches"], 1);
     assert_eq!(workspace.data("delete", json!({ "path": "deep", "recursive": true })).await["deleted"], 62);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_call_deletes_no_more_than_a_call_may_change() {
+    let workspace = Workspace::open().await;
+    fs::create_dir(workspace.path("many")).unwrap();
+    for number in 0..90 {
+        fs::write(workspace.path(&format!("many/{number}.txt")), "x").unwrap();
+    }
+    let all = json!({ "path": "many", "recursive": true });
+    assert_snapshot!(workspace.refused("delete", all.clone()).await, @"invalid_input TOO_MANY fix_input: `many` holds more than 89 files and folders, and one call deletes 90 at most, the folder itself among them; delete the folders in it first, one by one: `list` shows them");
+    assert_eq!(fs::read_dir(workspace.path("many")).unwrap().count(), 90);
+    fs::remove_file(workspace.path("many/0.txt")).unwrap();
+    assert_eq!(workspace.data("delete", all).await["deleted"], 90);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -91,14 +91,35 @@ async fn a_file_half_copied_is_a_fault_until_the_copy_ends() {
     put_bytes(&world.plugins(), "changeling.wasm", &whole);
     host.reload().await;
     assert_eq!((host.faults(), says(&host, "changeling").await), (vec![], "first".to_owned()));
-    // The same over a plugin that is there: what lies there by now is none.
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_stays_until_the_one_that_is_copied_over_it_is_whole() {
+    let world = world_with(&changeling::nature());
+    let host = world.open().await;
     let file = world.plugins().join("changeling.wasm");
-    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
-    host.reload().await;
-    assert_eq!((host.faults().len(), says(&host, "changeling").await), (1, "UNKNOWN_TOOL".to_owned()));
+    let whole = changeling::component(&named("changeling", "second"));
+    for length in [0, 5, whole.len() / 2, whole.len() - 1] {
+        fs::write(&file, &whole[..length]).unwrap();
+        host.reload().await;
+        assert_eq!(says(&host, "changeling").await, "first", "{length}");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(faults(&host, &world), @r"
+            WORLD/plugins/changeling.wasm
+              - it is cut short, so the plugin that was read before holds
+              = wait until the copy has ended, or copy it again; better, copy it aside and rename it
+            ");
+        }
+    }
     fs::write(&file, &whole).unwrap();
     host.reload().await;
-    assert_eq!((host.faults(), says(&host, "changeling").await), (vec![], "first".to_owned()));
+    assert_eq!((host.faults(), says(&host, "changeling").await), (vec![], "PERMISSION_DENIED".to_owned()));
+    accept(&host, "changeling").await;
+    assert_eq!(says(&host, "changeling").await, "second");
+    // What is whole and no plugin takes the place of one all the same.
+    fs::write(&file, "no plugin").unwrap();
+    host.reload().await;
+    assert_eq!((host.faults().len(), says(&host, "changeling").await), (1, "UNKNOWN_TOOL".to_owned()));
 }
 
 /// Writes the first byte of a file over and over, as it stands there, until this is dropped.

@@ -34,11 +34,17 @@ async fn what_is_saved_survives_the_process() {
     let saved = Point::After(Commit::Save, 1);
     let lines = json!({ "lines": ["saved", "save halfway", "attempt"] });
     let order = Order {
+        ahead: 0,
         config: world.write_config(),
         process: 1,
         disk: Disk::Synced,
         halt: Some(saved.to_string()),
-        jobs: vec![Job::Call { tool: "notebook.write".to_owned(), input: lines, key: Some("k".to_owned()) }],
+        jobs: vec![Job::Call {
+            tool: "notebook.write".to_owned(),
+            input: lines,
+            key: Some("k".to_owned()),
+            background: false,
+        }],
     };
     let said = Process::start(Path::new(env!("CARGO_BIN_EXE_crash-child")), &order, |_| {}).end();
     assert!(said.killed && said.points.contains(&saved));

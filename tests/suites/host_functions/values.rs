@@ -239,6 +239,7 @@ async fn a_host_that_is_killed_keeps_the_values_of_calls_that_ended_and_no_other
     {
         let world = world();
         let order = Order {
+            ahead: 0,
             config: world.write_config(),
             process: 1,
             disk: Disk::Synced,
@@ -247,6 +248,7 @@ async fn a_host_that_is_killed_keeps_the_values_of_calls_that_ended_and_no_other
                 tool: "notebook.write".to_owned(),
                 input: json!({ "lines": ["set a 1"] }),
                 key: Some("k".to_owned()),
+                background: false,
             }],
         };
         let said = Process::start(Path::new(env!("CARGO_BIN_EXE_crash-child")), &order, |_| {}).end();

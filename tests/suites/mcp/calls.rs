@@ -227,7 +227,7 @@ fn a_key_that_is_not_understood_is_not_left_out() {
         told.push(format!("{} {}", answer["error"]["code"], answer["error"]["message"]));
     }
     assert_snapshot!(told.join("\n"), @r#"
-    -32602 "`_meta` has a name that this host does not know: airlock/idempotency_key; it knows airlock/idempotencyKey, airlock/user, airlock/model and airlock/reason"
+    -32602 "`_meta` has a name that this host does not know: airlock/idempotency_key; it knows airlock/idempotencyKey, airlock/user, airlock/background, airlock/model, airlock/reason and airlock/usage"
     -32602 "`_meta[\"airlock/idempotencyKey\"]` must be a text"
     -32602 "`_meta[\"airlock/idempotencyKey\"]` must be a text"
     "#);

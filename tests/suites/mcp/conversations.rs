@@ -4,13 +4,14 @@ use std::process::Command;
 
 use airlock_tests::backend::{Fault, Moment};
 use airlock_tests::guests;
+use airlock_tests::mcp::call;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{AIRLOCK, Scene, key, shown, text, ticket};
 
 /// What a command at this place prints: standard output, else standard error.
-fn airlock(scene: &Scene, arguments: &[&str]) -> String {
+pub(super) fn airlock(scene: &Scene, arguments: &[&str]) -> String {
     let ran = Command::new(AIRLOCK)
         .args(arguments)
         .current_dir(scene.world.folder())
@@ -117,7 +118,7 @@ fn a_trace_of_the_clients_own_is_a_conversation_of_its_own() {
 
 #[test]
 fn a_session_is_shown_as_one_trace() {
-    let scene = Scene::desk("[retries]\nmost = 0\n");
+    let scene = Scene::desk("[retries]\nmost = 0\n[probe]\ntries = 0\n");
     let mut client = scene.agent();
     scene.backend().fault("POST /tickets", Fault::cut(Moment::AfterWork), 1);
     let meta = json!({ "airlock/model": "a-model-1", "airlock/reason": "the customer\nasked", "airlock/idempotencyKey": "k1" });
@@ -186,4 +187,42 @@ fn a_trace_that_is_not_there_is_told_so() {
     scene.world.write_config();
     assert_snapshot!(airlock(&scene, &["trace", "0af7651916cd43dd8448eb211c80319c"]), @"error[INVALID_INPUT]: no run belongs to this trace; results name theirs in `trace_id`, `airlock runs` lists the latest runs, and each of them will do: 0af7651916cd43dd8448eb211c80319c");
     assert_snapshot!(airlock(&scene, &["trace", "01ZZ"]), @"error[INVALID_INPUT]: no run belongs to this trace; results name theirs in `trace_id`, `airlock runs` lists the latest runs, and each of them will do: 01ZZ");
+}
+
+#[test]
+fn a_tool_that_is_not_there_goes_round_in_circles_too() {
+    let scene = Scene::with(&[guests::ECHO], "");
+    let mut client = scene.client();
+    client.begin();
+    for name in ["ekho__echo", "ekho"] {
+        let mut told = Vec::new();
+        for _ in 0..7 {
+            let answer = client.ask("tools/call", &call(name, &json!({}), &json!({})));
+            assert_eq!(answer["error"]["code"], -32602, "{name}: {answer}");
+            told.push(answer["error"]["message"].as_str().unwrap().to_owned());
+        }
+        assert_eq!(told[0], told[1]);
+        let third = "This call has now given the same reply 3 times in a row: once more gives nothing new.";
+        assert!(told[2].starts_with(&told[0]) && told[2].contains(third), "{}", told[2]);
+        let eighth = client.call(name, &json!({}), &json!({}));
+        assert!(text(&eighth).starts_with("LOOP_DETECTED: "), "{eighth}");
+    }
+    // Another call ends the circle.
+    client.call("echo__echo", &json!({ "text": "x" }), &json!({}));
+    assert_eq!(client.ask("tools/call", &call("ekho", &json!({}), &json!({})))["error"]["code"], -32602);
+}
+
+#[test]
+fn what_may_do_instead_and_which_layer_of_time_ended_a_call_are_told_in_the_models_words() {
+    let lines = "[retries]\nmost = 0\n[limits]\nread = \"100ms\"\n[tools.\"desk.find_order\"]\nfallback = \"echo.echo\"\n\
+                 [mcp]\nnames = { \"echo.echo\" = \"say_it\" }\n";
+    let scene = Scene::desk(lines);
+    let mut client = scene.agent();
+    scene.backend().fault("/orders", Fault::hang(Moment::BeforeWork), 1);
+    let slow = client.call("desk__find_order", &json!({ "order_id": "A-1001" }), &json!({}));
+    assert_snapshot!(text(&slow), @"
+    ANSWER_BROKEN: the answer broke off; a request took longer than 100ms ([limits] read)
+    What to do: nothing was left behind; call say_it, which may do instead, or call this again later
+    ");
+    assert_eq!(slow["_meta"]["airlock/error"]["details"]["fallback"], "say_it");
 }

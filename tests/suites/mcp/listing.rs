@@ -272,6 +272,29 @@ fn a_client_with_a_session_is_told_when_its_list_is_another_one() {
 }
 
 #[test]
+fn what_is_wrong_with_a_configuration_that_changed_is_told_in_the_log_and_the_last_good_one_holds() {
+    let scene = Scene::with(&[guests::ECHO], GRANTED);
+    let mut client = scene.client();
+    client.begin();
+    let file = scene.world.folder().join("airlock.toml");
+    let written = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{written}\n[limits]\natempt = \"5s\"\n")).unwrap();
+    add_desk(&scene);
+    assert_eq!(client.receive()["method"], "notifications/tools/list_changed");
+    fs::write(&file, format!("{written}\n[tools.\"nobody.does\"]\nconfirm = \"none\"\n")).unwrap();
+    fs::remove_file(scene.world.plugins().join("desk.wasm")).unwrap();
+    assert_eq!(client.receive()["method"], "notifications/tools/list_changed");
+    let errors = client.end().errors;
+    for told in [
+        "the configuration stays as it was: ",
+        "unknown setting `limits.atempt`",
+        "the configuration names what is not there, and holds all the same: ",
+    ] {
+        assert!(errors.contains(told), "{told}: {errors}");
+    }
+}
+
+#[test]
 fn a_client_of_the_newer_line_is_told_where_it_asked_for_it() {
     let scene = Scene::with(&[guests::ECHO], GRANTED);
     let mut client = scene.client();

@@ -151,3 +151,18 @@ fn a_client_that_never_reads_standard_error_is_served_all_the_same() {
     }
     assert!(client.end().status.success());
 }
+
+#[test]
+fn what_is_said_of_plugins_at_the_start_is_a_line_like_any_other() {
+    let scene = Scene::with(&[guests::ECHO], "");
+    fs::write(scene.world.plugins().join("odd.wasm"), "no component").unwrap();
+    let mut client = scene.client();
+    client.begin();
+    let lines = lines(&client.end().errors);
+    let told =
+        lines.iter().find(|line| line["message"].as_str().is_some_and(|text| text.contains("odd.wasm")));
+    let told = told.unwrap_or_else(|| panic!("{lines:?}"));
+    assert_eq!((&told["level"], &told["line"]), (&json!("warn"), &json!("host")));
+    let text = told["message"].as_str().unwrap();
+    assert!(text.ends_with("odd.wasm cannot be used: it is no WebAssembly: it does not begin as WebAssembly does; put a component there, or remove the file"), "{text}");
+}

@@ -42,7 +42,7 @@ fn a_client_that_begins_a_session_is_told_what_there_is_and_how_to_use_it() {
           "name": "airlock",
           "version": "VERSION"
         },
-        "instructions": "Every call is carried out in a sandbox and written down. An error says what happened and what to do: do that, and nothing else.\n- A call that takes long answers STILL_RUNNING with its run, and goes on. Ask for its result with airlock__result {\"run\": \"…\"}; do not call the tool again.\n- A result that was cut says so. The whole is given in parts by airlock__page {\"run\": \"…\"}.\n- The same call made twice is two actions. Call a tool that changes something once for each thing that is wanted.\n- OUTCOME_UNKNOWN and PARTLY_DONE: it may have been done, or part of it was. Do not call again in whatever form; tell the user that a person must look at it. Neither you nor this server can settle it.\n- LOOP_DETECTED: the same calls gave the same replies again and again. Do something else, or tell the user what is missing.\n- NEEDS_PERSON and PERMISSION_DENIED: whoever runs this host must allow it. Nothing that you call can."
+        "instructions": "Every call is carried out in a sandbox and written down. An error says what happened and what to do: do that, and nothing else.\n- A call that takes long answers STILL_RUNNING with its run, and goes on. Ask for its result with airlock__result {\"run\": \"…\"}; do not call the tool again.\n- A result that was cut says so. The whole is given in parts by airlock__page {\"run\": \"…\"}.\n- The same call made twice in a row is done once: the second answers ALREADY_DONE or ALREADY_RUNNING, with the first result, and nothing runs. Where a second one is truly wanted, make the same call with \"airlock_repeat_of\": \"the run that the answer names\".\n- OUTCOME_UNKNOWN and PARTLY_DONE: it may have been done, or part of it was. Do not call again in whatever form; tell the user that a person must look at it. Neither you nor this server can settle it.\n- LOOP_DETECTED: the same calls gave the same replies again and again. Do something else, or tell the user what is missing.\n- NEEDS_PERSON and PERMISSION_DENIED: whoever runs this host must allow it. Nothing that you call can."
       }
     }
     "#);
@@ -89,7 +89,7 @@ fn a_client_of_the_newer_line_needs_no_session() {
             "listChanged": true
           }
         },
-        "instructions": "Every call is carried out in a sandbox and written down. An error says what happened and what to do: do that, and nothing else.\n- A call that takes long answers STILL_RUNNING with its run, and goes on. Ask for its result with airlock__result {\"run\": \"…\"}; do not call the tool again.\n- A result that was cut says so. The whole is given in parts by airlock__page {\"run\": \"…\"}.\n- The same call made twice is two actions. Call a tool that changes something once for each thing that is wanted.\n- OUTCOME_UNKNOWN and PARTLY_DONE: it may have been done, or part of it was. Do not call again in whatever form; tell the user that a person must look at it. Neither you nor this server can settle it.\n- LOOP_DETECTED: the same calls gave the same replies again and again. Do something else, or tell the user what is missing.\n- NEEDS_PERSON and PERMISSION_DENIED: whoever runs this host must allow it. Nothing that you call can.",
+        "instructions": "Every call is carried out in a sandbox and written down. An error says what happened and what to do: do that, and nothing else.\n- A call that takes long answers STILL_RUNNING with its run, and goes on. Ask for its result with airlock__result {\"run\": \"…\"}; do not call the tool again.\n- A result that was cut says so. The whole is given in parts by airlock__page {\"run\": \"…\"}.\n- The same call made twice in a row is done once: the second answers ALREADY_DONE or ALREADY_RUNNING, with the first result, and nothing runs. Where a second one is truly wanted, make the same call with \"airlock_repeat_of\": \"the run that the answer names\".\n- OUTCOME_UNKNOWN and PARTLY_DONE: it may have been done, or part of it was. Do not call again in whatever form; tell the user that a person must look at it. Neither you nor this server can settle it.\n- LOOP_DETECTED: the same calls gave the same replies again and again. Do something else, or tell the user what is missing.\n- NEEDS_PERSON and PERMISSION_DENIED: whoever runs this host must allow it. Nothing that you call can.",
         "ttlMs": 0,
         "cacheScope": "private",
         "_meta": {
@@ -187,6 +187,7 @@ fn what_is_no_message_is_answered_with_the_protocols_own_error_and_told_in_the_l
         r#"{"jsonrpc":"1.0","id":1,"method":"tools/list"}"#,
         r#"{"id":2,"method":"tools/list"}"#,
         r#"{"jsonrpc":"2.0","id":{},"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","id":6,"params":{}}"#,
         r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#,
         r#"{"jsonrpc":"2.0","id":null,"method":"notifications/cancelled"}"#,
         r#"{"jsonrpc":"2.0","id":3,"method":"tools/call"}"#,
@@ -222,6 +223,8 @@ fn what_is_no_message_is_answered_with_the_protocols_own_error_and_told_in_the_l
         2: -32600 "the message does not say `\"jsonrpc\": \"2.0\"`"
     {"jsonrpc":"2.0","id":{},"method":"tools/list"}
         null: -32600 "the line is no message: Expect number or string at line 1 column 24"
+    {"jsonrpc":"2.0","id":6,"params":{}}
+        6: -32600 "the message names no `method`"
     {"jsonrpc":"2.0","id":null,"method":"tools/list"}
         null: -32600 "the `id` of a request is a number or a text, and not null"
     {"jsonrpc":"2.0","id":null,"method":"notifications/cancelled"}

@@ -11,8 +11,19 @@ use super::Scene;
 use crate::source::{Kind, sources_below};
 
 /// What the door may ask of the host: to list, to call, to tell what became of a call, and to say when that changes.
-const OF_THE_HOST: &[&str] =
-    &["call_within", "changes", "edition", "new_trace", "page", "quiet", "result", "tools", "clone"];
+const OF_THE_HOST: &[&str] = &[
+    "absent",
+    "call_within",
+    "changes",
+    "delivering",
+    "edition",
+    "new_trace",
+    "page",
+    "quiet",
+    "result",
+    "tools",
+    "clone",
+];
 
 /// Every method that any line of the protocol has, and some that it has not.
 const METHODS: &[&str] = &[

@@ -214,8 +214,8 @@ fn a_guest_that_never_ends_is_stopped_when_its_call_is_withdrawn() {
 fn a_call_that_waits_for_a_place_can_be_withdrawn() {
     let scene = Scene::desk("[limits]\nat_once = 2\n");
     let mut client = scene.agent();
-    let (id, open) = held(&scene, &mut client, &json!({}));
-    let queued = client.send("tools/call", &call("desk__create_ticket", &ticket(), &json!({})));
+    let (id, open) = held(&scene, &mut client, &key("k1"));
+    let queued = client.send("tools/call", &call("desk__create_ticket", &ticket(), &key("k2")));
     withdraw(&mut client, queued);
     // Messages are read in turn: once this one is answered, that one was heard.
     client.ask("ping", &json!({}));
@@ -277,6 +277,28 @@ fn a_client_that_asks_is_told_how_far_its_call_is_and_less_and_less_is_never_sai
     let stopped = client.call("patient__walk", &json!({ "words": "one more" }), &key("k1"));
     assert_eq!(stopped["structuredContent"]["stopped"], true, "{stopped}");
     assert!(stopped["structuredContent"]["steps"].as_u64().unwrap() >= last);
+    assert!(client.end().left.iter().all(|message| message["id"] != id));
+}
+
+#[test]
+fn a_client_hears_of_another_attempt_between_the_steps_of_both() {
+    let scene = Scene::with(&[guests::PATIENT], &format!("{WALKER}[limits]\nattempt = \"1h\"\n"));
+    let mut client = scene.agent();
+    let meta = json!({ "progressToken": "p8", "airlock/idempotencyKey": "k1" });
+    let way = json!({ "words": "one more", "rests_after": 5 });
+    let id = client.send("tools/call", &call("patient__walk", &way, &meta));
+    let (mut told, mut last) = (Vec::new(), -1.0);
+    while told.iter().filter(|words| *words != "one more").count() == 0 || told.last().unwrap() != "one more"
+    {
+        let message = client.receive();
+        let done = message["params"]["progress"].as_f64().unwrap();
+        assert!(done > last, "{message}");
+        last = done;
+        told.push(message["params"]["message"].as_str().unwrap().to_owned());
+    }
+    let lines: Vec<&str> = told.iter().map(String::as_str).filter(|words| *words != "one more").collect();
+    assert_eq!((told[0].as_str(), lines), ("one more", vec!["attempt 2 of 4 in 1000 ms"]));
+    withdraw(&mut client, id);
     assert!(client.end().left.iter().all(|message| message["id"] != id));
 }
 

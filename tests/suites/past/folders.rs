@@ -69,6 +69,20 @@ async fn what_somebody_has_written_since_is_left_as_it_is_and_the_rest_put_back(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_change_is_put_back_or_left_and_told_so() {
+    let lent = Lent::to_scribe("").await;
+    let write = json!({ "steps": [{ "do": "write", "path": "plan.txt", "text": "another plan" }] });
+    let reply = lent.call("scribe.change", write.clone()).await;
+    let rollback = lent.host.rollback(&reply.meta.run.unwrap().to_string(), "ada").await.unwrap();
+    assert_eq!(rollback.undone.summary, "one change in folders was put back");
+    let reply = lent.call("scribe.change", write).await;
+    fs::write(lent.path("outbox/plan.txt"), "a person's plan").unwrap();
+    let rollback = lent.host.rollback(&reply.meta.run.unwrap().to_string(), "ada").await.unwrap();
+    assert_eq!(rollback.ending, Ending::Conflict);
+    assert_eq!(rollback.undone.summary, "nothing was put back in folders");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn folders_are_left_alone_where_a_request_of_the_same_call_cannot_be_undone() {
     let backend = airlock_tests::backend::Backend::start().await;
     let granted = format!(

@@ -12,6 +12,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{Meddling, events};
+use crate::call::with;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_rollback_does_is_journaled_under_the_run_with_keys_of_its_own() {
@@ -78,6 +79,8 @@ async fn what_is_left_waits_for_a_person_who_closes_it_and_is_never_run_again() 
     for decision in [Decision::Again, Decision::DidNot] {
         let failure = meddling.host.decide(&run, decision, "ada").await.unwrap_err();
         assert_eq!(failure.kind, Kind::InvalidInput, "{}", failure.message);
+        let told = "a run that is suspended: not_undone cannot be decided: ";
+        assert!(failure.message.starts_with(told), "{}", failure.message);
     }
     let again = meddling.host.call(keyed("meddler.meddle", &meddling.place("leave"), "k1")).await;
     assert!(again.meta.replayed);
@@ -131,6 +134,13 @@ async fn only_what_left_something_is_taken_back() {
     let failure = meddling.host.rollback(&refused, "ada").await.unwrap_err();
     assert_eq!(failure.code, "INVALID_INPUT");
     assert_eq!(code(&meddling.preview().await), "ok");
+    // Nobody granted what it asks for, so that nothing was sent.
+    let elsewhere = with(meddling.place("nothing"), json!({ "url": "http://127.0.0.1:1" }));
+    let failed = meddling.host.call(request("meddler.meddle", &elsewhere)).await;
+    assert_eq!(code(&failed), "NO_ANSWER");
+    let run = failed.meta.run.unwrap().to_string();
+    let failure = meddling.host.rollback(&run, "ada").await.unwrap_err();
+    assert_snapshot!(failure.message.replace(&run, "RUN"), @"a run that is failed is not taken back: RUN");
 }
 
 #[tokio::test(flavor = "multi_thread")]

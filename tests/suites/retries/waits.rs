@@ -8,7 +8,7 @@ use airlock_tests::backend::{Fault, Moment};
 use airlock_tests::world::{SetClock, body, code, keyed, request};
 use insta::assert_snapshot;
 
-use super::super::call::{NOON, Scene, assert_stored, record, spawn, text};
+use super::super::call::{NOON, Scene, assert_stored, hold, record, spawn, text};
 use super::{SOON, story};
 
 /// A second after the tests' noon, and ten minutes after.
@@ -117,4 +117,50 @@ async fn a_reading_call_that_waits_can_be_asked_for() {
     };
     assert!(reply.ok(), "{}", text(&reply));
     assert_snapshot!(story(&host, &reply), @"BACKEND_FAILED, ok: completed []; began, backed_off, retried, completed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_that_would_begin_later_than_it_may_is_not_made() {
+    let scene = Scene::retrying(SOON).await;
+    let clock = SetClock::at(NOON);
+    let host = scene.open_at(&clock).await;
+    for (tool, input) in
+        [("courier.post_once", scene.mail("a")), ("courier.fetch", scene.job("GET", "/orders/A-1001"))]
+    {
+        scene.backend.fault("", Fault::status(Moment::BeforeWork, 503).retry_after(1), 1);
+        let (call, _, mut steps) = watched(keyed(tool, &input, tool));
+        let calling = spawn(&host, call);
+        assert_eq!(steps.next().await.unwrap().message, "attempt 2 of 4 in 1000 ms");
+        // The machine slept meanwhile.
+        clock.pass(Duration::from_secs(3600));
+        let reply = calling.await.unwrap();
+        assert_eq!((code(&reply).as_str(), reply.meta.attempts), ("BACKEND_FAILED", 1), "{tool}");
+        host.clone().close().await;
+        let log = &record(&host, &reply).attempts[0].log;
+        assert!(log.ends_with("host: not tried again: its next attempt would begin too late\n"), "{log}");
+        let again = host.call(keyed(tool, &input, tool)).await;
+        assert!(again.ok(), "{tool}: {}", text(&again));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_place_is_waited_for_longer_than_an_attempt_may_begin() {
+    let lines = "[retries]\nbase = \"2ms\"\nwithin = \"3s\"\n[limits]\nat_once = 2\nwait = \"1h\"\n";
+    let scene = Scene::retrying(lines).await;
+    let host = scene.open().await;
+    scene.backend.fault("/mails", Fault::status(Moment::BeforeWork, 503).retry_after(2), 1);
+    let (call, _, mut steps) = watched(keyed("courier.post_once", &scene.mail("a"), "k"));
+    let first = spawn(&host, call);
+    steps.next().await.unwrap();
+    // The one place that the plugin may have here is another's meanwhile.
+    let release = hold(&scene.backend, "/orders", Moment::BeforeWork, 1);
+    let other = spawn(&host, request("courier.fetch", &scene.job("GET", "/orders/A-1001")));
+    scene.backend.wait_until(|counts| counts.under("GET /orders").requests == 1);
+    let reply = first.await.unwrap();
+    assert_eq!((code(&reply).as_str(), reply.meta.attempts), ("BACKEND_FAILED", 1), "{}", text(&reply));
+    host.clone().close().await;
+    let log = &record(&host, &reply).attempts[0].log;
+    assert!(log.ends_with("host: not tried again: no place became free in time\n"), "{log}");
+    drop(release);
+    assert!(other.await.unwrap().ok());
 }

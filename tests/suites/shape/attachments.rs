@@ -128,7 +128,13 @@ async fn a_media_type_is_one() {
     let came = host.call(with(request("discreet.give_back", &json!({})), &[("a", "text plain", b"")])).await;
     assert_snapshot!(body(&came)["message"].as_str().unwrap(), @r#"the input of discreet.give_back cannot be used; the attachment "a" needs a media type such as image/png, and has "text plain""#);
     let given = json!({ "names": ["a"], "media_type": "\u{1b}[2J/x" });
-    assert_eq!(code(&host.call(request("discreet.give_back", &given)).await), "INVALID_OUTPUT");
+    let gave = host.call(keyed("discreet.give_back", &given, "k")).await;
+    assert_eq!(code(&gave), "INVALID_OUTPUT");
+    let log = host.run(&gave.meta.run.unwrap().to_string()).unwrap().attempts[0].log.clone();
+    assert_snapshot!(log.trim_end(), @r"host: an attachment is of no media type such as image/png: \u{1b}[2J/x");
+    let many: Vec<(&str, &str, &[u8])> = vec![("a", "text/plain", b""); 101];
+    let came = host.call(with(request("discreet.give_back", &json!({})), &many)).await;
+    assert_snapshot!(body(&came)["message"].as_str().unwrap(), @"the input of discreet.give_back cannot be used; at most 100 attachments go with a call, not 101");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlock::host::{Decision, Host, OpenFailure, Seams};
+use airlock::host::{Host, OpenFailure, Seams};
 use airlock::model::reply::Reply;
 use airlock::model::state::RunState;
 use airlock_tests::backend::{Fault, Moment};
@@ -13,7 +13,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{integrity, left_alone};
-use crate::call::{Scene, hold, record, spawn, standing, text};
+use crate::call::{Scene, happened, hold, record, spawn, standing, text};
 
 const TOOLS: [&str; 5] =
     ["courier.post_once", "courier.post_keyed", "courier.put", "courier.fetch", "echo.echo_write"];
@@ -281,7 +281,6 @@ async fn a_run_that_goes_on_under_its_key_survives_the_same_failures() {
 async fn a_decision_that_cannot_be_written_is_no_decision() {
     let bench = Bench::new().await;
     bench.scene.backend.fault("/mails", Fault::cut(Moment::AfterWork), 2);
-    let happened = || Decision::Happened { data: None };
     for (way, stands) in [(Way::Refused, "suspended: unknown [open]"), (Way::Unheard, "completed [done]")] {
         let key = format!("{way:?}");
         let unknown = bench.host.call(keyed("courier.post_once", &bench.scene.mail(&key), &key)).await;
@@ -291,8 +290,8 @@ async fn a_decision_that_cannot_be_written_is_no_decision() {
         assert_eq!(failure.code, "STORE_UNAVAILABLE");
         bench.store.heal();
         assert_eq!(standing(&record(&bench.host, &unknown)), stands);
-        let second = bench.host.decide(&run, happened(), "ada").await;
-        assert_eq!(second.is_ok(), way == Way::Refused, "{second:?}");
+        let second = bench.host.decide(&run, happened(), "ada").await.unwrap();
+        assert_eq!((second.ok(), second.meta.replayed), (true, way == Way::Unheard));
         assert_eq!(standing(&record(&bench.host, &unknown)), "completed [done]");
     }
 }
@@ -328,13 +327,13 @@ async fn a_run_whose_end_could_not_be_written_is_closed_while_its_process_goes_o
     assert_eq!((code(&unknown).as_str(), bench.store.writes()[3]), ("OUTCOME_UNKNOWN", "settle"));
     let run = body(&unknown)["details"]["run"].as_str().unwrap().to_owned();
     let elsewhere = bench.scene.open().await;
-    let happened = || elsewhere.decide(&run, Decision::Happened { data: None }, "ada");
+    let decide = || elsewhere.decide(&run, happened(), "ada");
     assert_eq!(bench.host.close_abandoned().await.unwrap_err().code, "STORE_UNAVAILABLE");
     bench.store.heal();
-    assert_eq!(happened().await.unwrap_err().code, "INVALID_INPUT", "its process lives, and may be at it");
+    assert_eq!(decide().await.unwrap_err().code, "INVALID_INPUT", "its process lives, and may be at it");
     assert_eq!(bench.host.close_abandoned().await, Ok(1));
     assert_eq!(standing(&elsewhere.run(&run).unwrap()), "suspended: half_done [done 202]");
-    assert!(happened().await.unwrap().ok());
+    assert!(decide().await.unwrap().ok());
     assert_eq!((bench.host.close_abandoned().await, bench.scene.mails()), (Ok(0), 1));
 }
 

@@ -127,7 +127,7 @@ async fn a_database_of_a_later_version_is_left_as_it_is() {
     let own = version(99);
     let before = fs::read(&file).unwrap();
     assert_snapshot!(refusal(&world).await, @"
-    the database has version 99 and this program knows 9: HOME/.airlock/airlock.db
+    the database has version 99 and this program knows 16: HOME/.airlock/airlock.db
     hint: run the version of airlock that wrote it, or a later one
     ");
     assert!(fs::read(&file).unwrap() == before, "the file was changed");

@@ -14,8 +14,8 @@ use airlock::model::staged::Staged;
 use airlock::model::state::{Event, RunState};
 use airlock::store::sqlite::Durability;
 use airlock::store::{
-    End, Journal as _, Kept, KeyLife, Ledger as _, NewAttempt, NewRun, Reserved, SqliteStore, StoreFailure,
-    Take,
+    Charge, End, Journal as _, Kept, KeyLife, Ledger as _, NewAttempt, NewRun, Reserved, SqliteStore,
+    StoreFailure, Take, Taken,
 };
 
 use super::integrity;
@@ -41,8 +41,11 @@ fn run(number: u8, key: &str) -> NewRun {
         unshown: Unshown::default(),
         trace: TraceId::new([3; 16]),
         told: Told::default(),
+        guard: None,
         owner: PROCESS,
+        background: None,
         attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([2; 32]), at: NOON },
+        charge: Charge::default(),
     }
 }
 
@@ -114,6 +117,7 @@ async fn the_key_of_a_run_that_is_open_again_does_not_lapse() {
     let found = store.key(scope, NOON).unwrap().unwrap();
     let attempt = NewAttempt { attempt: 2, does: Does::Call, plugin: Digest([2; 32]), at: NOON };
     let take = Take {
+        background: None,
         lease: found.lease,
         event: Event::Rearmed,
         state: RunState::Running,
@@ -121,8 +125,9 @@ async fn the_key_of_a_run_that_is_open_again_does_not_lapse() {
         owner: PROCESS,
         at: NOON,
         attempt: Some(attempt),
+        charge: Charge::default(),
     };
-    let open = store.take(take.clone()).await.unwrap().unwrap();
+    let Ok(Taken::Held(open)) = store.take(take.clone()).await else { panic!("nobody else took it") };
     let later = NOON.plus(Duration::from_secs(3600));
     assert_eq!(store.sweep(later, Duration::MAX, 100).await, Ok(0), "its run is open");
     let mut other = run(2, "k");
@@ -132,7 +137,7 @@ async fn the_key_of_a_run_that_is_open_again_does_not_lapse() {
     assert!(store.settle(open, failed(life)).await.unwrap());
     assert_eq!(store.sweep(later, Duration::MAX, 100).await, Ok(1));
     let lease = store.run(id(1)).unwrap().unwrap().lease;
-    assert_eq!(store.take(Take { lease, ..take }).await, Ok(None));
+    assert_eq!(store.take(Take { lease, ..take }).await, Ok(Taken::Lost));
 }
 
 fn failed(life: KeyLife) -> End {

@@ -15,7 +15,7 @@ use airlock::model::staged::Staged;
 use airlock::model::state::{Event, Reason, RunState, Standing};
 use airlock::store::sqlite::Durability;
 use airlock::store::{
-    Decided, End, Journal as _, Kept, KeyLife, Ledger as _, NewAttempt, NewRun, Reserved, SqliteStore,
+    Charge, Decided, End, Journal as _, Kept, KeyLife, Ledger as _, NewAttempt, NewRun, Reserved, SqliteStore,
 };
 use rusqlite::Connection;
 
@@ -67,12 +67,15 @@ async fn begun(store: &SqliteStore, number: u8, keyed: bool) -> Lease {
         unshown: Unshown::default(),
         trace: TraceId::new([3; 16]),
         told: said(Some("the customer asked")),
+        guard: None,
         owner: PROCESS,
+        background: None,
         attempt: NewAttempt { attempt: 1, does: Does::Call, plugin: Digest([2; 32]), at: NOON },
+        charge: Charge::default(),
     };
     match store.reserve(new).await.unwrap() {
         Reserved::Won(lease) => lease,
-        Reserved::Lost => panic!("the key was free"),
+        Reserved::Lost | Reserved::Short(_) => panic!("the key was free"),
     }
 }
 
@@ -160,7 +163,7 @@ async fn who_is_at_work_or_waits_for_a_person_keeps_what_was_said() {
         word: "ok".to_owned(),
         rearms: false,
         life: A_DAY,
-        by: "ada".to_owned(),
+        by: Some("ada".to_owned()),
         at: later,
     };
     assert!(store.decide(decided).await.unwrap());
@@ -293,8 +296,9 @@ async fn runs_are_listed_by_where_they_stand_and_the_limit_is_of_those() {
         runs.iter().map(|summary| summary.run.bytes()[0]).collect()
     };
     assert_eq!(listed(None, 3), [9, 8, 7]);
-    assert_eq!(listed(Some(Standing::Suspended), 10), [4, 3, 1]);
-    assert_eq!(listed(Some(Standing::Suspended), 2), [4, 3]);
+    // Whoever waits longest comes first.
+    assert_eq!(listed(Some(Standing::Suspended), 10), [1, 3, 4]);
+    assert_eq!(listed(Some(Standing::Suspended), 2), [1, 3]);
     assert_eq!(listed(Some(Standing::Failed), 10), [7, 2]);
     assert_eq!(listed(Some(Standing::Completed), 1), [8]);
     assert_eq!(listed(Some(Standing::Running), 10), [9, 5]);

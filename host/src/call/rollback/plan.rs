@@ -1,12 +1,14 @@
 //! What is to be done about a call that is taken back, found out before anything is begun.
 
+use std::sync::Arc;
+
 use super::{named, stands};
-use crate::call::admit::{self, Place};
+use crate::call::look::{self, Room};
 use crate::call::past::{self, Past};
 use crate::call::{Parts, decide, folders};
 use crate::model::change::Recorded;
 use crate::model::code;
-use crate::model::effect::{Effect, Left};
+use crate::model::effect::{Effect, Left, each_once};
 use crate::model::failure::Failure;
 use crate::model::manifest::Cleanup;
 use crate::model::past::Ending;
@@ -31,14 +33,14 @@ pub(super) enum Way {
     Nothing,
     /// They are left alone, for this reason.
     LeftAlone(Ending, String),
-    /// Its plugin undoes them, in this place.
-    Plugin(Box<Past>, Place),
+    /// Its plugin undoes them, with this.
+    Plugin(Box<Past>, Room),
 }
 
 impl Plan {
-    /// The requests by name.
+    /// The requests by name, each once.
     pub(super) fn named(&self) -> Vec<String> {
-        self.requests.iter().map(named).collect()
+        each_once(&self.requests).map(named).collect()
     }
 }
 
@@ -46,7 +48,7 @@ impl Plan {
 ///
 /// # Errors
 /// Where that cannot be told now; nothing was begun.
-pub(super) async fn plan(parts: &Parts, record: &Record, log: &Logbook) -> Result<Plan, Failure> {
+pub(super) async fn plan(parts: &Arc<Parts>, record: &Record, log: &Logbook) -> Result<Plan, Failure> {
     let changes = parts.store.changes(record.summary.run).map_err(|failure| decide::refusal(&failure))?;
     let is_request = |effect: &&Effect| stands(effect) && !folders::is_change(&changes, effect);
     let requests: Vec<Effect> = record.effects_of(Does::Call).filter(is_request).cloned().collect();
@@ -56,7 +58,7 @@ pub(super) async fn plan(parts: &Parts, record: &Record, log: &Logbook) -> Resul
 
 /// The plugin's own way, where it has one, where nothing would be done twice and where nobody has changed since what the
 /// call touched.
-async fn way(parts: &Parts, record: &Record, log: &Logbook) -> Result<Way, Failure> {
+async fn way(parts: &Arc<Parts>, record: &Record, log: &Logbook) -> Result<Way, Failure> {
     let by_hand = |why: &str| Ok(Way::LeftAlone(Ending::ByHand, why.to_owned()));
     let mut past = match past::read(parts, record) {
         Ok(past) => past,
@@ -93,9 +95,8 @@ async fn way(parts: &Parts, record: &Record, log: &Logbook) -> Result<Way, Failu
             return Ok(Way::LeftAlone(Ending::Conflict, why.to_owned()));
         }
     }
-    let (plugin, wait) = (&past.entry.name.plugin, past.setting.config.limits.wait);
-    let place = admit::place(parts, plugin, &record.summary.caller, wait).await?;
-    Ok(Way::Plugin(Box::new(past), place))
+    let room = look::room(parts, &past.setting, &past.entry, &record.summary.caller).await?;
+    Ok(Way::Plugin(Box::new(past), room))
 }
 
 /// Whether what was last done to take the run back was done by a process that did not live to see what came of it.

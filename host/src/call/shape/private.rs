@@ -194,6 +194,7 @@ mod tests {
             lease: Lease { run, number: 1 },
             owner: ProcessId([1; 16]),
             wakes: None,
+            background: None,
             key: None,
             action: Digest([2; 32]),
             repeat: Repeat::Once,
@@ -206,6 +207,7 @@ mod tests {
             fingerprint: None,
             cleanup: None,
             rearms: false,
+            undelivered: false,
             usage: Usage::default(),
             attempts: Vec::new(),
             effects: vec![Effect {
@@ -219,6 +221,7 @@ mod tests {
                 state: EffectState::Done,
                 status: None,
             }],
+            late: Vec::new(),
             costs: Vec::new(),
             saved: None,
             events: Vec::new(),

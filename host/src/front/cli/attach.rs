@@ -140,4 +140,26 @@ mod tests {
         assert_eq!(fs::read(folder.join("a.txt")).unwrap(), b"mine");
         assert!(!secret.exists());
     }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_and_a_file_that_cannot_be_written_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "x").unwrap();
+        let told = |problem: Problem| {
+            let text = problem.failure().message;
+            text.replace(folder.path().to_str().unwrap(), "HERE")
+        };
+        let below = file.join("below");
+        let attachment = Attachment {
+            name: "a.png".to_owned(),
+            media_type: "image/png".to_owned(),
+            bytes: Vec::new().into(),
+        };
+        let all = [told(self::folder(&below).unwrap_err()), told(save(&below, &[attachment]).unwrap_err())];
+        insta::assert_snapshot!(all.join("\n"), @"
+        the folder HERE/file/below cannot be made: Not a directory (os error 20)
+        a.png cannot be saved: Not a directory (os error 20)
+        ");
+    }
 }

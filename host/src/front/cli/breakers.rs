@@ -14,11 +14,15 @@ use crate::host::{Backend, BackendState, Config, Host};
 use crate::model::breaker::Forced;
 
 #[derive(Debug, Args)]
+#[command(after_help = COLUMNS)]
 pub(super) struct Arguments {
     /// What holds from now on; where it is left out, breakers are listed
     #[command(subcommand)]
     say: Option<Say>,
 }
+
+const COLUMNS: &str = "FAILED IN A ROW: failures since the last success; [breaker] in_a_row of them open the breaker
+RETRY TOKENS: what is left of 100 for trying again by itself; a retry takes 10, a success gives 1 back, and with less than 10 nothing is tried again";
 
 #[derive(Debug, Subcommand)]
 enum Say {
@@ -56,13 +60,18 @@ pub(super) async fn run(
 
 async fn forced(host: &Host, say: &Say, output: Output) -> Result<(), Problem> {
     loaded(host).await;
-    let (which, forced, holds) = match say {
-        Say::Open(which) => (which, Some(Forced::Open), "no call of TOOL goes to"),
-        Say::Close(which) => (which, Some(Forced::Closed), "every call of TOOL goes to"),
-        Say::Auto(which) => (which, None, "the host decides whether calls of TOOL go to"),
+    let (which, forced) = match say {
+        Say::Open(which) => (which, Some(Forced::Open)),
+        Say::Close(which) => (which, Some(Forced::Closed)),
+        Say::Auto(which) => (which, None),
     };
     let origins = host.force(&which.tool, which.origin.as_deref(), forced).await?;
-    let line = |origin: &String| format!("{} {}", holds.replace("TOOL", &which.tool), place(origin));
+    let tool = &which.tool;
+    let line = |origin: &String| match say {
+        Say::Open(_) => format!("no call of {tool} is let through to {origin}"),
+        Say::Close(_) => format!("every call of {tool} is let through to {origin}"),
+        Say::Auto(_) => format!("the host decides which calls of {tool} are let through to {origin}"),
+    };
     let text = || origins.iter().map(|origin| clean(&line(origin))).collect::<Vec<_>>().join("\n");
     output.data(text, || json!({ "tool": which.tool, "origins": origins, "forced": forced }))
 }
@@ -103,7 +112,7 @@ fn stands(backend: &Backend) -> String {
 
 /// Where calls go.
 fn place(origin: &str) -> &str {
-    if origin.is_empty() { "(nowhere)" } else { origin }
+    if origin.is_empty() { "(no requests)" } else { origin }
 }
 
 #[cfg(test)]
@@ -134,7 +143,7 @@ mod tests {
         TOOL             ORIGIN                 BREAKER                 FAILED IN A ROW  RETRY TOKENS  OPEN UNTIL
         desk.find_order  https://a.example.com  open                    2                70            2023-11-14T22:13:50.000Z
         desk.find_order  https://b.example.com  closed, by an operator  2                70
-        desk.find_order  (nowhere)              half open               2                70
+        desk.find_order  (no requests)          half open               2                70
         ");
     }
 }

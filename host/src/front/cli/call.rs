@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
 
 use super::attach;
 use super::clean::clean;
@@ -19,6 +20,7 @@ use crate::model::caller::Asker;
 use crate::model::code;
 use crate::model::id::{CallerName, SceneName, UserName};
 use crate::model::nearest::nearest;
+use crate::model::reply::Reply;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -32,9 +34,13 @@ pub(super) struct Arguments {
     #[arg(long)]
     key: Option<String>,
 
-    /// Say what the call would do, and do nothing
-    #[arg(long, conflicts_with_all = ["key", "out"])]
+    /// Say what the call would do, and do nothing: neither --key nor --out goes with it
+    #[arg(long)]
     preview: bool,
+
+    /// Do not wait for it: it is made in the background, by `airlock serve` or an MCP server, and goes on for as long as a day
+    #[arg(long)]
+    background: bool,
 
     /// A file that goes with the call, with its media type where the ending does not tell it: photo:image/png
     #[arg(long, value_name = "FILE[:TYPE]")]
@@ -65,6 +71,7 @@ pub(super) async fn run(
     config: Option<&Path>,
     output: Output,
 ) -> Result<Exit, Problem> {
+    alone(&arguments)?;
     let config = configuration(config)?;
     let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
     let input = input(arguments.input)?;
@@ -73,10 +80,11 @@ pub(super) async fn run(
     log::settle(&config.log, false)?;
     let host = Host::open(config).await?;
     let tool = arguments.tool;
-    let Arguments { user, scene, key, .. } = arguments;
+    let Arguments { user, scene, key, background, .. } = arguments;
     let (progress, steps) = Progress::new();
     let progress = Some(progress);
-    let request = Request { user, scene, key, attachments, progress, ..Request::new(&*tool, input, caller) };
+    let request = Request::new(&*tool, input, caller);
+    let request = Request { user, scene, key, attachments, progress, background, ..request };
     let (given, user, scene) = (request.input.clone(), request.user.clone(), request.scene.clone());
     let asked = Asked {
         tool: &tool,
@@ -105,11 +113,56 @@ pub(super) async fn run(
     } else {
         output.reply(&reply, &asked)
     };
+    if let (Some(run), Ok(_)) = (reply.undelivered, &exit) {
+        host.delivered(run).await;
+    }
+    if waits_in_vain(&host, &reply) {
+        output.hint("nothing makes calls in the background at this moment: `airlock serve` does, for as long as it runs");
+    }
     host.close().await;
     for file in saved?.iter().flatten() {
         output.note(&format!("saved {}", clean(&file.to_string_lossy())));
     }
     exit
+}
+
+/// Whether the call waits to be made in the background, and nothing does that.
+fn waits_in_vain(host: &Host, reply: &Reply) -> bool {
+    let Err(error) = &reply.body else { return false };
+    let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+    let run = error["details"]["run"].as_str().filter(|_| error["code"] == code::STILL_RUNNING);
+    let record = run.and_then(|run| host.run(run).ok());
+    record.is_some_and(|record| record.background.is_some()) && !host.is_worked()
+}
+
+/// A preview takes no key, for it is no call, and gives nothing to be saved: whoever says otherwise expects what is not done.
+fn alone(arguments: &Arguments) -> Result<(), Problem> {
+    if arguments.background && (arguments.preview || arguments.out.is_some()) {
+        let (text, hint) = if arguments.preview {
+            (
+                "a preview is waited for, so there is none in the background",
+                "leave --background or --preview out",
+            )
+        } else {
+            (
+                "a call in the background gives nothing yet that could be saved",
+                "leave --out out; with --key, the same call without --background gives its result, and saves it, once it is done",
+            )
+        };
+        return Err(Problem::Usage(text.to_owned(), Some(hint.to_owned())));
+    }
+    let (text, hint) = match (arguments.preview, &arguments.key, &arguments.out) {
+        (false, _, _) | (true, None, None) => return Ok(()),
+        (true, Some(_), _) => (
+            "a preview does nothing, so it takes no key",
+            "leave --key out, and give it with the call itself",
+        ),
+        (true, None, Some(_)) => (
+            "a preview gives nothing that could be saved",
+            "leave --out out, and give it with the call itself",
+        ),
+    };
+    Err(Problem::Usage(text.to_owned(), Some(hint.to_owned())))
 }
 
 /// The caller that is meant, where the configuration has it and it has this scene.

@@ -13,7 +13,7 @@ use super::output::Output;
 use super::problem::{Exit, Problem};
 use super::progress::{ready, watched};
 use crate::host::{Config, Decision, Host, configuration, os_user};
-use crate::model::id::UserName;
+use crate::model::id::{CallerName, UserName};
 use crate::model::reply::Reply;
 use crate::model::state::RunState;
 
@@ -72,11 +72,21 @@ async fn settle(
     let user = run.user.as_ref().map(UserName::as_str);
     let asked = Asked { tool: &tool, input: None, caller: &run.caller.0, user, scene: None };
     let reply = watched(&tool, host.decide(&id, decision, &os_user())).await?;
+    if reply.meta.replayed {
+        output.note(&format!("the run {id} was decided before, and nothing was changed; its answer is:"));
+        return output.reply(&reply, &asked);
+    }
     match arguments.found {
         Found::DidNot => {
             output.data(|| undone(&reply, &id, &asked), || ended(&reply, &id)).map(|()| Exit::Done)
         }
         Found::Happened => {
+            let local = CallerName("local".to_owned());
+            if host.tool(&local, None, &tool).is_err() {
+                output.note(&format!(
+                    "{tool} is not there now, so nobody looked whether it could have given this"
+                ));
+            }
             output.note(&format!("the run {id} is completed; this is its answer from now on:"));
             output.reply(&reply, &asked)
         }

@@ -47,5 +47,5 @@ fn unknown(code: &str) -> Problem {
         [] => "`airlock explain` lists the codes of the host and of the SDK; tools add codes of their own, which `airlock runs RUN` shows with what the tool said".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     };
-    Problem::Usage(format!("there is no page for the code {code}"), Some(hint))
+    Problem::not_there(format!("there is no page for the code {code}"), hint)
 }

@@ -89,17 +89,12 @@ fn kind(root: &Value, field: &Value) -> String {
 /// What a field says of itself: its description, its bounds, an example.
 fn meaning(field: &Value) -> String {
     const BOUNDS: &[(&str, &str)] = &[
-        ("format", "a"),
+        ("format", "in the format"),
         ("pattern", "matches"),
         ("minimum", "at least"),
         ("maximum", "at most"),
         ("exclusiveMinimum", "above"),
         ("exclusiveMaximum", "below"),
-        ("minLength", "letters, at least"),
-        ("maxLength", "letters, at most"),
-        ("minItems", "items, at least"),
-        ("maxItems", "items, at most"),
-        ("default", "else"),
     ];
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut parts: Vec<String> = field["description"]
@@ -107,10 +102,19 @@ fn meaning(field: &Value) -> String {
         .map(|text| text.trim_end_matches('.').replace('\n', " "))
         .into_iter()
         .collect();
+    let many = |least: &str, most: &str, of: &str| match (&field[least], &field[most]) {
+        (Value::Null, Value::Null) => None,
+        (least, Value::Null) => Some(format!("{of}, at least {least}")),
+        (Value::Null, most) => Some(format!("{of}, at most {most}")),
+        (least, most) => Some(format!("{of}, {least} to {most}")),
+    };
     let bound = |(key, word): &(&str, &str)| {
         field.get(*key).filter(|value| !value.is_null()).map(|value| format!("{word} {}", plain(value)))
     };
     parts.extend(BOUNDS.iter().filter_map(bound));
+    parts.extend(many("minLength", "maxLength", "letters"));
+    parts.extend(many("minItems", "maxItems", "items"));
+    parts.extend(bound(&("default", "else")));
     let examples = field["examples"].as_array().into_iter().flatten().chain(field.get("example"));
     parts.extend(examples.take(1).map(|example| format!("such as {}", plain(example))));
     parts.join("; ")
@@ -144,7 +148,7 @@ mod tests {
         });
         assert_snapshot!(fields(&schema, "INPUT"), @r#"
         INPUT          TYPE              REQUIRED  MEANING
-        order_id       string            yes       The order's number; letters, at least 1; letters, at most 64; such as A-1003
+        order_id       string            yes       The order's number; letters, 1 to 64; such as A-1003
         priority       "low" | "normal"  no        How soon; else normal
         note           string            no
         lines          list of object    yes       items, at least 1

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::front::settling;
 use crate::model::code::{self, Whose};
 
 /// What was asked, and for whom: what leads on from an error must be asked for the same.
@@ -80,11 +81,21 @@ pub(super) fn hints(error: &Value, run: Option<&str>, asked: Option<&Asked<'_>>)
     let explained = || page.map(|_| explained(code));
     match error["action"].as_str().unwrap_or_default() {
         "fix_input" => mending(error, code, asked),
+        "retry_later" if code == code::CIRCUIT_OPEN => left_alone(error, key, asked),
         "retry_later" => {
             std::iter::once(again(error, key, asked)).chain(log().filter(|_| said_by_plugin)).collect()
         }
+        "use_fallback" => {
+            let other = error["details"]["fallback"].as_str().map(|other| instead(other, asked));
+            let later = if code == code::CIRCUIT_OPEN {
+                left_alone(error, key, asked)
+            } else {
+                vec![again(error, key, asked)]
+            };
+            other.into_iter().chain(later).collect()
+        }
         "wait" => run.map(|run| format!("`airlock runs {run}` shows how far it is")).into_iter().collect(),
-        "do_not_repeat" => {
+        "do_not_repeat" | "repeat_with_key" => {
             let same = key.zip(asked).map(|(key, asked)| asked.again(key));
             let same = same.map(|call| format!("the same key is safe, and no other: {call}"));
             let shown = run.map(|run| format!("`airlock runs {run}` shows what was done"));
@@ -95,21 +106,39 @@ pub(super) fn hints(error: &Value, run: Option<&str>, asked: Option<&Asked<'_>>)
             asked.map(|asked| unasked(asked.tool)).into_iter().collect()
         }
         // Its log is empty: what is missing is seen before anything is done.
-        "stop" if code == code::NOT_CONFIGURED && asked.is_some() => {
-            let shown = |asked: &Asked<'_>| {
+        "stop" if code == code::NOT_CONFIGURED && asked.is_some() => asked.map(lacking).into_iter().collect(),
+        // Nothing was done, so there is no log: the answer is to do without.
+        "stop" if code == code::NOT_OFFERED => asked.map(without).into_iter().chain(explained()).collect(),
+        "stop" if matches!(code, code::REQUEST_REFUSED | code::SECRET_REFUSED | code::FILE_REFUSED) => {
+            let line = run.map(|run| {
                 format!(
-                    "`airlock tools {}{}` shows what it lacks, and the lines to write",
-                    asked.tool,
-                    asked.sees()
+                    "`airlock runs {run}` shows the rule, and the line that would allow it where one would"
                 )
-            };
-            asked.map(shown).into_iter().collect()
+            });
+            line.into_iter().chain(explained()).collect()
         }
-        // The operator learns from the log which line would allow what was refused.
         "stop" => log().into_iter().chain(explained()).collect(),
         "ask_permission" | "tell_user" => explained().into_iter().collect(),
         _ => Vec::new(),
     }
+}
+
+fn lacking(asked: &Asked<'_>) -> String {
+    format!("`airlock tools {}{}` shows what it lacks, and the lines to write", asked.tool, asked.sees())
+}
+
+fn without(asked: &Asked<'_>) -> String {
+    let (tool, sees) = (asked.tool, asked.sees());
+    format!(
+        "what {tool} does stands in `airlock tools {tool}{sees}`; the call itself is made without --preview"
+    )
+}
+
+fn instead(other: &str, asked: Option<&Asked<'_>>) -> String {
+    let sees = asked.map(Asked::sees).unwrap_or_default();
+    format!(
+        "another tool may do instead: `airlock call {other} …{sees}`; `airlock tools {other}{sees}` shows what it takes"
+    )
 }
 
 fn explained(code: &str) -> String {
@@ -143,12 +172,29 @@ fn mending(error: &Value, code: &str, asked: Option<&Asked<'_>>) -> Vec<String> 
 fn again(error: &Value, key: Option<&str>, asked: Option<&Asked<'_>>) -> String {
     let when = match error["retry_after_ms"].as_u64() {
         None | Some(0) => "later".to_owned(),
-        Some(after) => format!("in {}", humantime::format_duration(Duration::from_millis(after))),
+        // Never before it is time, and no finer than people wait.
+        Some(after) => {
+            format!("in {}", humantime::format_duration(Duration::from_secs(after.div_ceil(1000))))
+        }
     };
     match key.zip(asked) {
         Some((key, asked)) => format!("ask again {when}: {}", asked.again(key)),
         None => format!("ask again {when}"),
     }
+}
+
+/// What a person can do about a backend that is left alone: wait, or say otherwise.
+fn left_alone(error: &Value, key: Option<&str>, asked: Option<&Asked<'_>>) -> Vec<String> {
+    let tool = asked.map_or("TOOL", |asked| asked.tool);
+    let (until, way) = match error["retry_after_ms"].as_u64() {
+        None | Some(0) => (None, format!("`airlock breakers auto {tool}` leaves it to the host again")),
+        Some(_) => (
+            Some(again(error, key, asked)),
+            format!("`airlock breakers close {tool}` lets calls through all the same"),
+        ),
+    };
+    let shown = "`airlock breakers` shows which backend, since when and until when";
+    until.into_iter().chain([format!("{shown}; {way}")]).collect()
 }
 
 /// As a shell reads it as one word, whatever a tool put there.
@@ -159,9 +205,7 @@ pub(super) fn quoted(word: &str) -> String {
 
 /// How a person settles a run that waits for one.
 pub(super) fn deciding(code: &str, run: &str) -> String {
-    let words =
-        if code == code::PARTLY_DONE { "happened` or `again" } else { "happened`, `did-not` or `again" };
-    format!("when you know what became of it: `airlock decide {run} {words}`")
+    format!("when you know what became of it: {}", settling::deciding(code, run))
 }
 
 #[cfg(test)]
@@ -220,7 +264,7 @@ mod tests {
         let open = json!([{ "attempt": 1, "effect": "POST /mails", "status": null }]);
         assert_eq!(
             told(
-                json!({ "code": "OUTCOME_UNKNOWN", "action": "do_not_repeat", "details": { "open": open, "key": "k1" } })
+                json!({ "code": "OUTCOME_UNKNOWN", "action": "repeat_with_key", "details": { "open": open, "key": "k1" } })
             ),
             [
                 "POST /mails (no answer)",
@@ -247,7 +291,60 @@ mod tests {
         );
         assert_eq!(
             told(json!({ "code": "OVERLOADED", "action": "retry_later", "retry_after_ms": 2500 })),
-            ["ask again in 2s 500ms"]
+            ["ask again in 3s"]
+        );
+    }
+
+    #[test]
+    fn a_backend_that_is_left_alone_leads_to_who_leaves_it_alone() {
+        assert_eq!(
+            told(json!({ "code": "CIRCUIT_OPEN", "action": "retry_later", "retry_after_ms": 30000 })),
+            [
+                "ask again in 30s",
+                "`airlock breakers` shows which backend, since when and until when; `airlock breakers close desk.send_mail` lets calls through all the same",
+            ]
+        );
+        assert_eq!(
+            told(json!({ "code": "CIRCUIT_OPEN", "action": "retry_later", "retry_after_ms": 0 })),
+            [
+                "`airlock breakers` shows which backend, since when and until when; `airlock breakers auto desk.send_mail` leaves it to the host again"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_plugin_does_not_offer_is_done_without() {
+        assert_eq!(
+            told(json!({ "code": "NOT_OFFERED", "action": "stop" })),
+            [
+                "what desk.send_mail does stands in `airlock tools desk.send_mail`; the call itself is made without --preview",
+                "`airlock explain NOT_OFFERED` says what to do",
+            ]
+        );
+    }
+
+    #[test]
+    fn another_tool_that_may_do_instead_is_told_first() {
+        let asked = Asked { caller: "bot", ..LOCAL };
+        let error = json!({
+            "code": "CIRCUIT_OPEN", "action": "use_fallback", "retry_after_ms": 30000,
+            "details": { "fallback": "mail.ticket" }
+        });
+        assert_eq!(
+            hints(&error, None, Some(&asked)),
+            [
+                "another tool may do instead: `airlock call mail.ticket … --as bot`; `airlock tools mail.ticket --as bot` shows what it takes",
+                "ask again in 30s",
+                "`airlock breakers` shows which backend, since when and until when; `airlock breakers close desk.send_mail` lets calls through all the same",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_call_that_goes_on_leads_to_how_far_it_is() {
+        assert_eq!(
+            told(json!({ "code": "STILL_RUNNING", "action": "wait" })),
+            ["`airlock runs 01RUN` shows how far it is"]
         );
     }
 
@@ -276,7 +373,10 @@ mod tests {
         );
         assert_eq!(
             told(json!({ "code": "REQUEST_REFUSED", "action": "stop" })),
-            ["`airlock runs 01RUN` shows the log", "`airlock explain REQUEST_REFUSED` says what to do"]
+            [
+                "`airlock runs 01RUN` shows the rule, and the line that would allow it where one would",
+                "`airlock explain REQUEST_REFUSED` says what to do"
+            ]
         );
         assert_eq!(
             told(json!({ "code": "FUEL_LIMIT", "action": "stop" })),

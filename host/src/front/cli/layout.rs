@@ -8,11 +8,6 @@ use comfy_table::presets::NOTHING;
 use super::clean::{clean, clean_json};
 use crate::model::clock::Timestamp;
 
-/// An amount of the budget's currency, of which this many millionths are given.
-pub(super) fn millionths(micros: u64) -> String {
-    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
-}
-
 /// JSON in indented lines. Numbers and texts keep every character: nothing is read and written again.
 pub(super) fn pretty(json: &str) -> String {
     let mut text = String::with_capacity(json.len() * 2);

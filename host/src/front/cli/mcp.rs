@@ -40,8 +40,9 @@ pub(super) async fn run(
     let host = Host::open(config.clone()).await?;
     ready(&host).await?;
     host.watch();
-    tools::faults(&host.faults(), output);
-    let served = mcp::serve(host.clone(), &config.limits, caller, arguments.scene.clone()).await;
+    tools::log_faults(&host.faults());
+    let worker = host.work()?;
+    let served = mcp::serve(host.clone(), &config.limits, caller, arguments.scene.clone(), worker).await;
     host.close().await;
     served.map(|()| Exit::Done).map_err(|shut| Problem::system("no client is served", &shut))
 }

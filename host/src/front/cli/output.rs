@@ -81,6 +81,13 @@ impl Output {
                 let run = run.or_else(|| error["details"]["run"].as_str().map(str::to_owned));
                 self.error(&error, run.as_deref(), Some(asked));
                 self.beside(reply);
+                let nothing_done = reply.meta.effects == 0;
+                if reply.meta.replayed
+                    && nothing_done
+                    && matches!(error["action"].as_str(), Some("stop" | "tell_user"))
+                {
+                    self.hint("nothing was done by it: another --key, or none, makes the call anew");
+                }
             }
         }
         Ok(exit)
@@ -95,7 +102,7 @@ impl Output {
             let _ = self.document(&json!({ "ok": false, "error": error, "meta": {} }));
         } else if let Problem::Faulty(faults) = problem {
             say(&faults.styled());
-        } else if let (Problem::Closed(_) | Problem::Usage(..), Some(hint)) =
+        } else if let (Problem::Closed(_) | Problem::Usage(..) | Problem::Failed(_), Some(hint)) =
             (problem, error["details"]["hint"].as_str())
         {
             self.fault(&error);

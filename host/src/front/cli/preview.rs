@@ -38,3 +38,14 @@ fn text(planned: &Value) -> String {
 fn indented(change: &str) -> String {
     change.lines().map(clean).collect::<Vec<_>>().join("\n    ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_would_change_nothing_says_so() {
+        let planned = serde_json::json!({ "summary": "Looks it up.", "changes": [], "risk": "L2" });
+        assert_eq!(text(&planned), "Looks it up.\n  nothing would change\nrisk: L2");
+    }
+}

@@ -64,6 +64,12 @@ impl Problem {
         Self::Usage(text.into(), None)
     }
 
+    /// What was asked for is not there, which is an answer.
+    pub(super) fn not_there(text: impl Into<String>, hint: impl Into<String>) -> Self {
+        let failure = Failure::new(Kind::InvalidInput, code::INVALID_INPUT, text.into());
+        Self::Failed(Box::new(failure.with_detail("hint", hint.into())))
+    }
+
     /// The operating system refuses.
     pub(super) fn system(what: &str, why: &dyn Display) -> Self {
         Self::Failed(Box::new(Failure::new(Kind::Internal, code::INTERNAL, format!("{what}: {why}"))))

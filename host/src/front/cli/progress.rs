@@ -100,7 +100,7 @@ async fn shown<T>(work: impl Future<Output = T>, what: String, mut news: News) -
 
 /// How far a call is: `desk.import: 3 of 7, page 3`.
 fn far(tool: &str, step: &Step) -> String {
-    let Step { done, total, message } = step;
+    let Step { by: _, done, total, message } = step;
     if *done == 0 && total.is_none() && !message.is_empty() {
         return format!("{tool}: {}", message.chars().take(LINE).collect::<String>());
     }
@@ -121,14 +121,28 @@ fn message(loading: &Loading) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::By;
 
     #[test]
     fn a_step_is_a_line() {
-        let step = |total, message: &str| far("a.b", &Step { done: 3, total, message: message.to_owned() });
+        let step = |total, message: &str| {
+            far("a.b", &Step { by: By::Guest, done: 3, total, message: message.to_owned() })
+        };
         assert_eq!(step(Some(7), "page 3"), "a.b: 3 of 7, page 3");
         assert_eq!(step(None, ""), "a.b: 3");
-        let said = Step { done: 0, total: None, message: "attempt 2 of 4 in 80 ms".to_owned() };
+        let said = Step { by: By::Host, done: 0, total: None, message: "attempt 2 of 4 in 80 ms".to_owned() };
         assert_eq!(far("a.b", &said), "a.b: attempt 2 of 4 in 80 ms");
         assert_eq!(step(None, &"x".repeat(500)).len(), "a.b: 3, ".len() + LINE);
+    }
+
+    #[test]
+    fn what_is_compiled_is_told_with_how_many_are_ready() {
+        let loading =
+            |compiling: Option<&str>| Loading { done: 3, all: 9, compiling: compiling.map(Into::into) };
+        assert_eq!(
+            message(&loading(Some("/plugins/desk.wasm"))),
+            "compiling desk.wasm, 3 of 9 plugins are ready"
+        );
+        assert_eq!(message(&loading(None)), "loading plugins");
     }
 }

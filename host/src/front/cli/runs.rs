@@ -8,19 +8,23 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::clean::clean;
+use super::events;
 use super::hints::deciding;
-use super::layout::{age, millionths, moment, pretty, table};
+use super::late;
+use super::layout::{age, moment, pretty, table};
 use super::output::Output;
 use super::problem::{Exit, Problem};
 use crate::host::{Config, Host, Look};
+use crate::model::amount::shown as amount;
 use crate::model::clock::{Clock as _, SystemClock, Timestamp};
 use crate::model::effect::Effect;
 use crate::model::id::TraceId;
+use crate::model::late::{Late, bars_its_key};
 use crate::model::past::Undone;
 use crate::model::reply::Stored;
 use crate::model::run::{Attempt, Does, Happened, Record, Removed, Summary, Told};
 use crate::model::staged::Cost;
-use crate::model::state::{Event, Reason, RunState, Standing};
+use crate::model::state::{Reason, RunState, Standing};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -35,7 +39,7 @@ pub(super) struct Arguments {
     #[arg(long, requires = "run")]
     private: bool,
 
-    /// How many to list, the latest first
+    /// How many to list, the latest first; of those that wait for a person, the one that waits longest
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 
@@ -93,11 +97,20 @@ fn listed(runs: &[Summary], arguments: &Arguments, output: Output) -> Result<(),
     if runs.is_empty() && !output.json {
         output.note(match arguments.state {
             None => "no runs yet; `airlock call TOOL '{…}'` makes one",
-            Some(_) => "no runs in this state; `airlock runs` lists all",
+            Some(State::Suspended) => "nothing waits for a person; `airlock runs` lists all",
+            Some(State::Running | State::Completed | State::Failed | State::RolledBack) => {
+                "no runs in this state; `airlock runs` lists all"
+            }
         });
         return Ok(());
     }
-    output.data(|| list(runs, now()), || json!({ "runs": runs }))
+    let text = || match arguments.state {
+        Some(State::Suspended) => waiting(runs, now()),
+        Some(State::Running | State::Completed | State::Failed | State::RolledBack) | None => {
+            list(runs, now())
+        }
+    };
+    output.data(text, || json!({ "runs": runs }))
 }
 
 fn whole(body: &str, output: Output) -> Result<(), Problem> {
@@ -122,6 +135,23 @@ fn list(runs: &[Summary], now: Timestamp) -> String {
     };
     let header = ["RUN", "STATE", "TOOL", "CALLER", "ATTEMPTS", "AGE", "CODE"];
     table(header, runs.iter().map(row).collect())
+}
+
+/// What waits for a person, why and for how long; the one first that waits longest.
+fn waiting(runs: &[Summary], now: Timestamp) -> String {
+    let row = |run: &Summary| {
+        let word = run.state.word();
+        [
+            run.run.to_string(),
+            word.split_once(": ").map_or(word, |(_, reason)| reason).to_owned(),
+            run.tool.to_string(),
+            asked(run),
+            run.ended.map(moment).unwrap_or_default(),
+            run.ended.map(|since| age(now.since(since))).unwrap_or_default(),
+            run.code.clone().unwrap_or_default(),
+        ]
+    };
+    table(["RUN", "REASON", "TOOL", "CALLER", "SINCE", "WAITS", "CODE"], runs.iter().map(row).collect())
 }
 
 /// Who asked, and for whom.
@@ -150,9 +180,12 @@ fn full(record: &Record, now: Timestamp) -> String {
             (_, ended) => format!("ended     {}", ended.map_or("not yet".to_owned(), |at| ago(at, now))),
         },
     ];
+    if let Some(background) = &record.background {
+        lines.push(format!("time      in the background, until {}", moment(background.until)));
+    }
     let said = [("model     ", &record.told.model), ("reason    ", &record.told.reason)];
     lines.extend(said.iter().filter_map(|(name, text)| Some(format!("{name}{}", clean(text.as_ref()?)))));
-    if record.rearms {
+    if record.rearms && !bars_its_key(record) {
         lines.push("again     the same call with the same key runs it again".to_owned());
     }
     if let Some(input) = input {
@@ -175,14 +208,15 @@ fn full(record: &Record, now: Timestamp) -> String {
         lines.push(effect_table(effects));
     }
     if !record.costs.is_empty() {
-        lines.push(format!("\ncosts, {} in all", millionths(record.usage.cost)));
+        lines.push(format!("\ncosts, {} in all", amount(record.usage.cost, None)));
         lines.push(cost_table(&record.costs));
     }
     lines.push("\nevents".to_owned());
     lines.extend(events.iter().map(|event| {
         let by = event.by.as_ref().map(|who| format!(", by {}", clean(who))).unwrap_or_default();
-        format!("{}  {}{by}", moment(event.at), clean(in_words(&event.event)))
+        format!("{}  {}{by}", moment(event.at), clean(events::in_words(&event.event)))
     }));
+    lines.extend(late::told(record));
     lines.extend(waits(run));
     lines.join("\n")
 }
@@ -202,6 +236,7 @@ fn waits(run: &Summary) -> Option<String> {
         | RunState::BackingOff
         | RunState::Completed
         | RunState::Failed
+        | RunState::TimedOut
         | RunState::RollingBack
         | RunState::RolledBack => None,
     }
@@ -215,23 +250,6 @@ fn hashes(removed: &Removed, now: Timestamp) -> String {
         ago(removed.at, now),
         removed.input
     )
-}
-
-/// An event as people read it.
-fn in_words(event: &str) -> &str {
-    if event == Event::Rearmed.word() {
-        "asked for again with its key"
-    } else if event == Event::Adopted.word() {
-        "taken over from a process that is gone"
-    } else if event == Event::RollbackBegan.word() {
-        "to be taken back"
-    } else if event == Event::BackedOff.word() {
-        "failed, and is to be tried again"
-    } else if event == Event::Retried.word() {
-        "tried again"
-    } else {
-        event
-    }
 }
 
 fn ago(at: Timestamp, now: Timestamp) -> String {
@@ -289,8 +307,8 @@ fn effect_table(effects: &[Effect]) -> String {
 
 fn cost_table(costs: &[Cost]) -> String {
     let row = |cost: &Cost| {
-        let amount = millionths(cost.micros);
-        [cost.attempt.to_string(), cost.category.word().to_owned(), cost.what.clone(), amount]
+        let what = cost.what.clone();
+        [cost.attempt.to_string(), cost.category.word().to_owned(), what, amount(cost.micros, None)]
     };
     table(["ATTEMPT", "BY", "WHAT", "COST"], costs.iter().map(row).collect())
 }
@@ -300,6 +318,10 @@ fn cost_table(costs: &[Cost]) -> String {
 pub(super) struct Document<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wakes: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
     key: Option<&'a str>,
     trace_id: &'a TraceId,
     #[serde(flatten)]
@@ -320,6 +342,8 @@ pub(super) struct Document<'a> {
 struct Journal<'a> {
     attempts: &'a [Attempt],
     effects: &'a [Effect],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    late: &'a [Late],
     costs: &'a [Cost],
     events: &'a [Happened],
 }
@@ -332,6 +356,8 @@ pub(super) fn document(record: &Record) -> Document<'_> {
     };
     Document {
         summary: &record.summary,
+        wakes: record.wakes,
+        until: record.background.as_ref().map(|background| background.until),
         key: record.key.as_deref(),
         trace_id: &record.trace,
         told: &record.told,
@@ -344,6 +370,7 @@ pub(super) fn document(record: &Record) -> Document<'_> {
         journal: Journal {
             attempts: &record.attempts,
             effects: &record.effects,
+            late: &record.late,
             costs: &record.costs,
             events: &record.events,
         },
@@ -385,6 +412,7 @@ mod tests {
             lease: Lease { run, number: 1 },
             owner: ProcessId([1; 16]),
             wakes: None,
+            background: None,
             key: Some("k1".into()),
             repeat: Repeat::Once,
             action: Digest([2; 32]),
@@ -397,6 +425,7 @@ mod tests {
             fingerprint: None,
             cleanup: None,
             rearms: false,
+            undelivered: false,
             usage: Usage::default(),
             attempts: vec![Attempt {
                 attempt: 1,
@@ -421,6 +450,7 @@ mod tests {
                 state: EffectState::Open,
                 status: None,
             }],
+            late: Vec::new(),
             costs: Vec::new(),
             saved: None,
             events: vec![happened(0, "began"), happened(1500, "suspended: unknown")],
@@ -546,7 +576,12 @@ mod tests {
 
     #[test]
     fn runs_are_listed_with_their_age() {
-        assert_snapshot!(list(&[record().summary], BEGAN.plus(std::time::Duration::from_secs(7200))), @r#"
+        let later = BEGAN.plus(std::time::Duration::from_secs(7200));
+        assert_snapshot!(waiting(&[record().summary], later), @"
+        RUN                         REASON   TOOL            CALLER  SINCE                     WAITS  CODE
+        01HF7YAT000W3GE1R70W3GE1R7  unknown  desk.send_mail  local   2023-11-14T22:13:21.500Z  1h     OUTCOME_UNKNOWN
+        ");
+        assert_snapshot!(list(&[record().summary], later), @r#"
         RUN                         STATE               TOOL            CALLER  ATTEMPTS  AGE  CODE
         01HF7YAT000W3GE1R70W3GE1R7  suspended: unknown  desk.send_mail  local   1         2h   OUTCOME_UNKNOWN
         "#);

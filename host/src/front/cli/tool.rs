@@ -81,12 +81,12 @@ pub(super) fn needs(beside: &[Beside], named: bool) -> String {
 
 pub(super) fn needs_document(beside: &[Beside]) -> Value {
     let document = |one: &Beside| {
-        let (granted, missing) = match &one.granted {
-            Granted::Whole(_) => ("whole", Vec::new()),
-            Granted::Part(_, missing) => ("part", missing.clone()),
-            Granted::Nothing => ("nothing", Vec::new()),
+        let (granted, given, missing) = match &one.granted {
+            Granted::Whole(given) => ("whole", Some(given), Vec::new()),
+            Granted::Part(given, missing) => ("part", Some(given), missing.clone()),
+            Granted::Nothing => ("nothing", None, Vec::new()),
         };
-        json!({ "tool": one.tool, "declared": one.need, "granted": granted, "missing": missing })
+        json!({ "tool": one.tool, "declared": one.need, "granted": granted, "given": given, "missing": missing })
     };
     beside.iter().map(document).collect()
 }
@@ -113,6 +113,8 @@ fn time(AttemptTime { time, says }: &AttemptTime) -> String {
         Says::Rule(name) => format!("[tools.\"{name}\"] timeout"),
         Says::Tool => "the tool's own word".to_owned(),
         Says::Run(_) => "[limits] run".to_owned(),
+        Says::Background(_) => "[limits] background".to_owned(),
+        Says::Probe => "[probe] time".to_owned(),
     };
     format!("{} an attempt, by {says}", format_duration(*time))
 }
@@ -173,5 +175,67 @@ fn cleanup(cleanup: Cleanup) -> &'static str {
         Cleanup::Automatic => "a rollback may put it right unattended",
         Cleanup::Destructive => "a person confirms a rollback first",
         Cleanup::Manual => "a person decides",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_declares_is_told_in_words() {
+        let risks = [Risk::L1, Risk::L2, Risk::L3, Risk::L4].map(described_risk);
+        let repeats = [Repeat::Reads, Repeat::Idempotent, Repeat::Keyed, Repeat::Once].map(described_repeat);
+        let cleanups =
+            [Cleanup::Nothing, Cleanup::Release, Cleanup::Automatic, Cleanup::Destructive, Cleanup::Manual];
+        let origins = vec![DeclaredOrigin::Granted, DeclaredOrigin::Configured("url".to_owned())];
+        let secret = SecretNeed { name: "token".to_owned(), origins, in_body: true };
+        let needs = [
+            Need::KeyValue,
+            Need::Directory("inbox".to_owned(), false),
+            Need::Directory("outbox".to_owned(), true),
+            Need::Config("url".to_owned()),
+            Need::Secret(secret),
+        ];
+        let says = [Says::Limits, Says::Rule("a.b".parse().unwrap()), Says::Tool];
+        let times = says.map(|says| time(&AttemptTime { time: std::time::Duration::from_secs(3), says }));
+        let grants = [
+            Granted::Whole(String::new()),
+            Granted::Whole("token".to_owned()),
+            Granted::Part("/srv, read".to_owned(), vec!["writing".to_owned()]),
+            Granted::Nothing,
+        ];
+        let mut told: Vec<String> = risks.into_iter().chain(repeats).map(str::to_owned).collect();
+        told.extend(cleanups.map(|one| cleanup(one).to_owned()));
+        told.extend(needs.iter().map(described));
+        told.extend(times);
+        told.extend(grants.iter().map(granted));
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        L1: reads what anyone may read
+        L2: reads what the business keeps to itself
+        L3: writes what is easily put right
+        L4: writes what is not easily put right
+        reads: changes nothing
+        idempotent: a second time changes nothing more
+        keyed: the backend takes a key and does it once
+        once: a second time does it twice
+        nothing is left behind
+        given back when the run ends
+        a rollback may put it right unattended
+        a person confirms a rollback first
+        a person decides
+        a store of its own
+        folder: inbox, read
+        folder: outbox, written
+        config: url
+        secret: token, sent to whatever origin is granted and the origin in config url, also in a body
+        3s an attempt, by [limits] attempt
+        3s an attempt, by [tools."a.b"] timeout
+        3s an attempt, by the tool's own word
+        yes
+        yes: token
+        in part: /srv, read; not writing
+        no
+        "#);
     }
 }

@@ -13,7 +13,7 @@ use super::problem::{Exit, Problem};
 use super::progress::loaded;
 use super::tool::{Shown, document, full, summary};
 use super::trust;
-use crate::host::{Doubts, Faults, Host, PluginFault, ToolView, Waiting, configuration};
+use crate::host::{Doubts, Faults, Host, PluginFault, ToolView, Waiting, configuration_to_list};
 use crate::model::id::{CallerName, SceneName};
 
 #[derive(Debug, Args)]
@@ -35,15 +35,15 @@ pub(super) async fn run(
     config: Option<&Path>,
     output: Output,
 ) -> Result<Exit, Problem> {
-    let config = configuration(config)?;
+    let (config, faults) = configuration_to_list(config)?;
     let caller = known(&config, &arguments.caller, arguments.scene.as_ref())?;
     let scene = arguments.scene.as_ref();
     let plugins = config.plugins.clone();
     let host = Host::open(config).await?;
     loaded(&host).await;
     let shown = match &arguments.name {
-        Some(name) => one(&host, (&caller, scene), name, output),
-        None => all(&host, (&caller, scene), &plugins, output),
+        Some(name) => one(&host, (&caller, scene), name, faults, output),
+        None => all(&host, (&caller, scene), &plugins, faults, output),
     };
     host.close().await;
     shown
@@ -52,7 +52,13 @@ pub(super) async fn run(
 /// For whom tools are shown: a caller, and the scene that it is in.
 type Whose<'a> = (&'a CallerName, Option<&'a SceneName>);
 
-fn all(host: &Host, (caller, scene): Whose<'_>, plugins: &Path, output: Output) -> Result<Exit, Problem> {
+fn all(
+    host: &Host,
+    (caller, scene): Whose<'_>,
+    plugins: &Path,
+    wrong: Option<Faults>,
+    output: Output,
+) -> Result<Exit, Problem> {
     let tools = host.tools(caller, scene)?;
     faults(&host.faults(), output);
     waits(&host.waiting(), output);
@@ -67,13 +73,17 @@ fn all(host: &Host, (caller, scene): Whose<'_>, plugins: &Path, output: Output) 
     if tools.is_empty() && host.bar().is_none() {
         output.note(&none(host, caller, plugins));
     }
-    shown(host, (!tools.is_empty()).then(|| list(&tools)), document, output)
+    shown(wrong.or_else(|| host.missing()), (!tools.is_empty()).then(|| list(&tools)), document, output)
 }
 
-/// Shows what there is, so that an operator can look; where the configuration names what is not there, no call is made,
-/// and the command says so and ends as a call would.
-fn shown(host: &Host, text: Option<String>, document: Value, output: Output) -> Result<Exit, Problem> {
-    let missing = host.missing();
+/// Shows what there is, so that an operator can look; where grants cannot be read, or the configuration names what is not
+/// there, no call is made, and the command says so and ends as a call would.
+fn shown(
+    missing: Option<Faults>,
+    text: Option<String>,
+    document: Value,
+    output: Output,
+) -> Result<Exit, Problem> {
     missing.iter().for_each(|missing| output.note(&missing.styled()));
     match (missing.as_ref().map(Faults::failure), text) {
         (None, None) if !output.json => Ok(Exit::Done),
@@ -96,7 +106,13 @@ fn none(host: &Host, caller: &CallerName, plugins: &Path) -> String {
     }
 }
 
-fn one(host: &Host, (caller, scene): Whose<'_>, name: &str, output: Output) -> Result<Exit, Problem> {
+fn one(
+    host: &Host,
+    (caller, scene): Whose<'_>,
+    name: &str,
+    wrong: Option<Faults>,
+    output: Output,
+) -> Result<Exit, Problem> {
     let view = host.tool(caller, scene, name).inspect_err(|_| faults(&host.faults(), output))?;
     for doubts in host.doubts().iter().filter(|doubts| doubts.plugin == view.name.plugin) {
         output.note(&format!("look twice at {}:", doubts.plugin));
@@ -109,7 +125,7 @@ fn one(host: &Host, (caller, scene): Whose<'_>, name: &str, output: Output) -> R
         attempt: host.attempt_time(&view.name),
         view,
     };
-    shown(host, Some(full(&tool)), document(&tool), output)
+    shown(wrong.or_else(|| host.missing()), Some(full(&tool)), document(&tool), output)
 }
 
 /// Says which plugins wait for a person's word, and why.
@@ -155,6 +171,14 @@ pub(super) fn faults(faults: &[PluginFault], output: Output) {
             output.note(&format!("  - {}", clean(one)));
         }
         output.hint(&fault.remedy);
+    }
+}
+
+/// The same as lines of the log, for whoever reads that.
+pub(super) fn log_faults(faults: &[PluginFault]) {
+    for PluginFault { file, faults, remedy } in faults {
+        let file = file.display();
+        tracing::warn!("{file} cannot be used: {}; {remedy}", faults.join("; "));
     }
 }
 

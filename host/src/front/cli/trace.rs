@@ -7,12 +7,15 @@ use clap::Args;
 use serde_json::json;
 
 use super::clean::clean;
+use super::events;
 use super::layout::moment;
 use super::output::Output;
 use super::problem::{Exit, Problem};
 use super::runs;
 use crate::host::{Config, Host, Traced};
 use crate::model::effect::Effect;
+use crate::model::probe::Finding;
+use crate::model::refused::Refused;
 use crate::model::run::{Attempt, Record};
 
 #[derive(Debug, Args)]
@@ -32,7 +35,7 @@ pub(super) async fn run(
     let traced = traced?;
     let document = || {
         let runs: Vec<_> = traced.runs.iter().map(runs::document).collect();
-        json!({ "trace_id": traced.trace, "more": traced.more, "runs": runs })
+        json!({ "trace_id": traced.trace, "more": traced.more, "runs": runs, "refused": traced.refused })
     };
     output.data(|| shown(&traced), document).map(|()| Exit::Done)
 }
@@ -40,13 +43,35 @@ pub(super) async fn run(
 fn shown(traced: &Traced) -> String {
     let ok = traced.runs.iter().filter(|record| code(record) == "ok").count();
     let mut lines = vec![format!("trace  {}", clean(&traced.trace.0))];
-    lines.push(format!("calls  {}, {ok} of them ok", traced.runs.len()));
-    lines.extend(traced.runs.iter().enumerate().map(|(place, record)| call(place + 1, record)));
+    let refused = match traced.refused.len() {
+        0 => String::new(),
+        some => format!(", {some} refused"),
+    };
+    let all = traced.runs.len() + traced.refused.len();
+    lines.push(format!("calls  {all}, {ok} of them ok{refused}"));
+    let mut refused = traced.refused.iter().peekable();
+    let mut place = 0;
+    for record in &traced.runs {
+        while let Some(earlier) = refused.next_if(|one| one.at < record.summary.began) {
+            place += 1;
+            lines.push(turned_away(place, earlier));
+        }
+        place += 1;
+        lines.push(call(place, record));
+    }
+    lines.extend(refused.zip(place + 1..).map(|(one, place)| turned_away(place, one)));
     if traced.more {
-        let text = format!("\nthese are the first {}; `airlock runs` lists the latest", traced.runs.len());
-        lines.push(text);
+        lines.push(format!("\nthese are the first {all}; `airlock runs` lists the latest"));
     }
     lines.join("\n")
+}
+
+/// A call that was refused before it had a run.
+fn turned_away(place: usize, refused: &Refused) -> String {
+    let Refused { at, tool, caller, user, code, trace: _ } = refused;
+    let user = user.as_ref().map(|user| format!(" for {user}")).unwrap_or_default();
+    let asked = clean(&format!("{}{user}", caller.0));
+    format!("\n{place}. {}  {}  {}\n   refused, by {asked}", moment(*at), clean(tool), clean(code))
 }
 
 /// How a call ended, or where it stands.
@@ -75,6 +100,8 @@ fn call(place: usize, record: &Record) -> String {
         lines.extend(effects.map(effect));
         before = Some(attempt);
     }
+    let findings = record.events.iter().filter_map(|happened| Finding::of_event(&happened.event));
+    lines.extend(findings.map(|finding| format!("   {}", events::found(finding))));
     lines.join("\n")
 }
 

@@ -70,7 +70,7 @@ fn unknown(host: &Host, plugin: &str, waiting: &[Waiting], output: Output) -> Pr
         [] => "`airlock trust` lists the plugins that wait".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     };
-    Problem::Usage(format!("no plugin of this name waits to be trusted: {plugin}"), Some(hint))
+    Problem::not_there(format!("no plugin of this name waits to be trusted: {plugin}"), hint)
 }
 
 /// What a person reads of a plugin that waits.

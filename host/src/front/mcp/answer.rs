@@ -9,6 +9,8 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::listing::Listing;
+use crate::front::settling::deciding;
 use crate::model::attachment::Attachment;
 use crate::model::code;
 use crate::model::failure::Failure;
@@ -19,11 +21,17 @@ const META: &str = "airlock/meta";
 const ERROR: &str = "airlock/error";
 const ATTACHMENTS: &str = "airlock/attachments";
 
-/// The result of a call. `structured` where the tool says what its output looks like.
-pub(super) fn result(reply: &Reply, structured: bool) -> CallToolResult {
+/// The result of a call, which names tools as they are listed. `structured` where the tool says what its output looks like.
+pub(super) fn result(reply: &Reply, structured: bool, listing: &Listing) -> CallToolResult {
     let mut result = match &reply.body {
         Ok(data) => done(reply, data.get(), structured),
-        Err(error) => refused(serde_json::from_str(error.get()).unwrap_or_default()),
+        Err(error) => {
+            let mut error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+            if let Some(named) = error["details"]["fallback"].as_str().and_then(|tool| listing.called(tool)) {
+                error["details"]["fallback"] = named.into();
+            }
+            refused(error, reply.meta.run.map(|run| run.to_string()).as_deref())
+        }
     };
     // What refuses a circle says so itself.
     if let Some(rounds) = reply.meta.rounds.filter(|_| reply.code().as_deref() != Some(code::LOOP_DETECTED)) {
@@ -35,7 +43,7 @@ pub(super) fn result(reply: &Reply, structured: bool) -> CallToolResult {
 
 /// A failure that is no reply of the host's.
 pub(super) fn failed(failure: &Failure) -> CallToolResult {
-    refused(failure.to_json())
+    refused(failure.to_json(), None)
 }
 
 /// A part of a whole result.
@@ -64,8 +72,8 @@ fn done(reply: &Reply, data: &str, structured: bool) -> CallToolResult {
 }
 
 /// An error is no structured content: clients hold that against the output schema of the tool.
-fn refused(error: Value) -> CallToolResult {
-    let mut result = CallToolResult::error(vec![ContentBlock::text(text(&error))]);
+fn refused(error: Value, run: Option<&str>) -> CallToolResult {
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text(&error, run))]);
     beside(&mut result, ERROR, &error);
     result
 }
@@ -100,16 +108,18 @@ fn encoded(name: &str) -> String {
     url::form_urlencoded::byte_serialize(name.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
-/// What happened, what to do now, and what helps with it.
-pub(super) fn text(error: &Value) -> String {
+/// What happened, what to do now, and what helps with it; `run` is the run that ended so, where there is one.
+pub(super) fn text(error: &Value, run: Option<&str>) -> String {
     let field = |name: &str| error[name].as_str().unwrap_or_default();
-    let mut text = format!("{}: {}\nWhat to do: {}", field("code"), field("message"), todo(error));
+    let mut text = format!("{}: {}\nWhat to do: {}", field("code"), field("message"), todo(error, run));
     if let Some(words) = error["user_message"].as_str() {
         let _ = write!(text, "\nFor the user: {words}");
     }
     // Faults stand in the message already; keys are for the program that calls.
     if let Some(details) = error["details"].as_object() {
-        let told = details.iter().filter(|(name, _)| !matches!(name.as_str(), "faults" | "key" | "closest"));
+        let told = details
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "faults" | "key" | "closest" | "fallback"));
         for (name, value) in told {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let _ = write!(text, "\n{name}: {value}");
@@ -118,7 +128,7 @@ pub(super) fn text(error: &Value) -> String {
     text
 }
 
-fn todo(error: &Value) -> String {
+fn todo(error: &Value, ended: Option<&str>) -> String {
     let run = error["details"]["run"].as_str();
     let after = Duration::from_millis(error["retry_after_ms"].as_u64().unwrap_or(0));
     match (error["action"].as_str().unwrap_or_default(), error["code"].as_str().unwrap_or_default()) {
@@ -131,6 +141,10 @@ fn todo(error: &Value) -> String {
         ("ask_permission", _) => {
             "do not call again; tell the user that whoever runs this host must allow it".to_owned()
         }
+        ("stop", code::NOT_OFFERED) => {
+            "do not ask again: this tool cannot do that. Nothing was done; the tool itself can still be called"
+                .to_owned()
+        }
         ("stop", code::LOOP_DETECTED) => {
             "do not make these calls again; do something else, or tell the user what is missing".to_owned()
         }
@@ -138,17 +152,49 @@ fn todo(error: &Value) -> String {
         ("retry_later", _) => {
             format!("nothing was left behind; call again in {}", humantime::format_duration(after))
         }
+        ("use_fallback", _) => {
+            let other = error["details"]["fallback"].as_str().unwrap_or_default();
+            let again = if after.is_zero() {
+                "later".to_owned()
+            } else {
+                format!("in {}", humantime::format_duration(after))
+            };
+            format!("nothing was left behind; call {other}, which may do instead, or call this again {again}")
+        }
         ("wait", _) => match run {
             Some(run) => format!(
                 "do not call again, it goes on; ask for its result with airlock__result {{\"run\": \"{run}\"}}"
             ),
             None => "do not call again, it goes on".to_owned(),
         },
-        ("do_not_repeat", _) => {
-            "do not call again, in whatever form; tell the user that a person must look at what became of it"
-                .to_owned()
+        ("confirm_repeat", code::ALREADY_RUNNING) => match run {
+            Some(run) => format!(
+                "do not call again, the first goes on; ask for its result with airlock__result {{\"run\": \"{run}\"}}"
+            ),
+            None => "do not call again, the first goes on".to_owned(),
+        },
+        ("confirm_repeat", _) => {
+            "use the first result, and do not call again unless the user wants it done once more".to_owned()
         }
+        ("do_not_repeat" | "repeat_with_key", code) => settled(error, code, ended.or(run)),
         _ => "do not call again; other input will not help. Tell the user".to_owned(),
+    }
+}
+
+/// How what may have been done is settled: by the program that calls, where the key is safe, else by a person.
+fn settled(error: &Value, code: &str, run: Option<&str>) -> String {
+    let told = if error["action"] == "repeat_with_key" {
+        "do not call again yourself, for that would be another action: the program that makes your calls can ask again with the \
+         key of this one, and nothing is done twice. Else tell the user that a person must look at what became of"
+    } else {
+        "do not call again, in whatever form; tell the user that a person must look at what became of"
+    };
+    match run {
+        Some(run) => format!(
+            "{told} run {run}: `airlock runs {run}` shows what was done, and {} settles it",
+            deciding(code, run)
+        ),
+        None => format!("{told} it"),
     }
 }
 
@@ -160,7 +206,59 @@ mod tests {
     use crate::model::failure::{Failure, Kind};
 
     fn told(failure: &Failure) -> String {
-        text(&failure.to_json())
+        text(&failure.to_json(), Some("01RUN"))
+    }
+
+    #[test]
+    fn what_only_a_person_can_settle_is_told_with_the_run_and_how() {
+        let lost = Failure::new(Kind::UnknownOutcome, code::OUTCOME_UNKNOWN, "no answer tells");
+        let half = Failure::new(Kind::Partial, code::PARTLY_DONE, "one of two was done");
+        assert_snapshot!([told(&lost), told(&half)].join("\n\n"), @"
+        OUTCOME_UNKNOWN: no answer tells
+        What to do: do not call again, in whatever form; tell the user that a person must look at what became of run 01RUN: `airlock runs 01RUN` shows what was done, and `airlock decide 01RUN happened`, `did-not` or `again` settles it
+
+        PARTLY_DONE: one of two was done
+        What to do: do not call again, in whatever form; tell the user that a person must look at what became of run 01RUN: `airlock runs 01RUN` shows what was done, and `airlock decide 01RUN happened` or `again` settles it
+        ");
+    }
+
+    #[test]
+    fn every_action_is_told_in_words() {
+        let failures = [
+            Failure::new(Kind::InvalidInput, code::INVALID_INPUT, "the input of a.b cannot be used"),
+            Failure::new(Kind::InvalidInput, code::KEY_REUSED, "the key has another action"),
+            Failure::new(Kind::Rejected, "ORDER_NOT_FOUND", "there is no such order"),
+            Failure::new(Kind::Denied, code::PERMISSION_DENIED, "the permission a:b is missing"),
+            Failure::new(Kind::Denied, code::LOOP_DETECTED, "the same again"),
+            Failure::new(Kind::Transient, code::INTERRUPTED, "the process ended"),
+            Failure::new(Kind::Limit, code::TIME_LIMIT, "it took longer than 30s"),
+            Failure::new(Kind::Fatal, code::NOT_OFFERED, "a.b does not say ahead what a call of it would do"),
+        ];
+        assert_snapshot!(failures.iter().map(told).collect::<Vec<_>>().join("\n\n"), @"
+        INVALID_INPUT: the input of a.b cannot be used
+        What to do: mend the input and call again
+
+        KEY_REUSED: the key has another action
+        What to do: this is for the program that makes the calls, not for you; tell the user
+
+        ORDER_NOT_FOUND: there is no such order
+        What to do: tell the user; the same call will not succeed
+
+        PERMISSION_DENIED: the permission a:b is missing
+        What to do: do not call again; tell the user that whoever runs this host must allow it
+
+        LOOP_DETECTED: the same again
+        What to do: do not make these calls again; do something else, or tell the user what is missing
+
+        INTERRUPTED: the process ended
+        What to do: nothing was left behind; call again later
+
+        TIME_LIMIT: it took longer than 30s
+        What to do: do not call again; other input will not help. Tell the user
+
+        NOT_OFFERED: a.b does not say ahead what a call of it would do
+        What to do: do not ask again: this tool cannot do that. Nothing was done; the tool itself can still be called
+        ");
     }
 
     #[test]
@@ -174,6 +272,17 @@ mod tests {
         For the user: Which of your two orders do you mean?
         candidates: [{"order_id":"A-1"},{"order_id":"A-2"}]
         "#);
+    }
+
+    #[test]
+    fn another_tool_that_may_do_instead_is_named() {
+        let shut = Failure::new(Kind::Transient, code::CIRCUIT_OPEN, "a backend is left alone")
+            .after(Duration::from_secs(30))
+            .with_fallback(&"mail.ticket".parse().unwrap());
+        assert_snapshot!(told(&shut), @"
+        CIRCUIT_OPEN: a backend is left alone
+        What to do: nothing was left behind; call mail.ticket, which may do instead, or call this again in 30s
+        ");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What a client says beside the input of a call: its key, its user, and what its agent says of itself.
 
 use rmcp::model::{ErrorData, RequestMetaObject};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::host::Told;
 use crate::model::id::{NotAUser, TraceId, UserName};
+use crate::model::price::{MOST_TOKENS, ModelUsage};
 
 /// Where the names of this host begin.
 const OWN: &str = "airlock/";
@@ -18,8 +20,12 @@ pub(super) struct Asked {
     pub(super) key: Option<String>,
     /// What the agent says of itself.
     pub(super) told: Told,
+    /// What its model was used for the call.
+    pub(super) usage: Option<ModelUsage>,
     /// The trace that the call belongs to.
     pub(super) trace: Option<TraceId>,
+    /// Whether nobody waits for it.
+    pub(super) background: bool,
 }
 
 impl Asked {
@@ -37,6 +43,14 @@ impl Asked {
                     asked.user = Some(text()?.parse().map_err(|none| no_user(name, none))?);
                     continue;
                 }
+                "usage" => {
+                    asked.usage = Some(usage(value).ok_or_else(|| no_usage(name))?);
+                    continue;
+                }
+                "background" => {
+                    asked.background = value.as_bool().ok_or_else(|| no_choice(name))?;
+                    continue;
+                }
                 "idempotencyKey" => &mut asked.key,
                 "model" => &mut asked.told.model,
                 "reason" => &mut asked.told.reason,
@@ -46,6 +60,21 @@ impl Asked {
         }
         Ok(asked)
     }
+}
+
+/// What a model was used: nothing else may stand there, or it would be left out of the sum.
+fn usage(value: &Value) -> Option<ModelUsage> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        model: String,
+        input_tokens: u64,
+        output_tokens: u64,
+    }
+    let Written { model, input_tokens, output_tokens } = Written::deserialize(value).ok()?;
+    let named = (1..=200).contains(&model.chars().count()) && !model.contains(char::is_control);
+    let counted = input_tokens.max(output_tokens) <= MOST_TOKENS;
+    (named && counted).then_some(ModelUsage { model, input_tokens, output_tokens })
 }
 
 /// The trace of a `traceparent`, as W3C Trace Context has it; none where it is malformed, which is then started anew.
@@ -60,7 +89,7 @@ fn trace(value: &Value) -> Option<TraceId> {
 fn unknown(name: &str) -> ErrorData {
     let text = format!(
         "`_meta` has a name that this host does not know: {}; it knows airlock/idempotencyKey, airlock/user, \
-         airlock/model and airlock/reason",
+         airlock/background, airlock/model, airlock/reason and airlock/usage",
         name.escape_debug()
     );
     ErrorData::invalid_params(text, None)
@@ -68,6 +97,18 @@ fn unknown(name: &str) -> ErrorData {
 
 fn no_user(name: &str, none: NotAUser) -> ErrorData {
     ErrorData::invalid_params(format!("`_meta[\"{name}\"]` names no user: {none}"), None)
+}
+
+fn no_usage(name: &str) -> ErrorData {
+    let text = format!(
+        "`_meta[\"{name}\"]` must be {{\"model\": TEXT, \"input_tokens\": NUMBER, \"output_tokens\": NUMBER}}, in whole \
+         numbers of at most {MOST_TOKENS}"
+    );
+    ErrorData::invalid_params(text, None)
+}
+
+fn no_choice(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("`_meta[\"{name}\"]` must be true or false"), None)
 }
 
 fn no_text(name: &str) -> ErrorData {

@@ -23,6 +23,7 @@ use crate::model::code;
 use crate::model::failure::Failure;
 use crate::model::id::{CallerName, SceneName, TraceId};
 use crate::model::nearest::nearest_tools;
+use crate::model::reply::Reply;
 
 /// What a model is told of all tools at once. All of it holds today.
 const INSTRUCTIONS: &str = "\
@@ -31,7 +32,9 @@ nothing else.
 - A call that takes long answers STILL_RUNNING with its run, and goes on. Ask for its result with \
 airlock__result {\"run\": \"…\"}; do not call the tool again.
 - A result that was cut says so. The whole is given in parts by airlock__page {\"run\": \"…\"}.
-- The same call made twice is two actions. Call a tool that changes something once for each thing that is wanted.
+- The same call made twice in a row is done once: the second answers ALREADY_DONE or ALREADY_RUNNING, with the first \
+result, and nothing runs. Where a second one is truly wanted, make the same call with \
+\"airlock_repeat_of\": \"the run that the answer names\".
 - OUTCOME_UNKNOWN and PARTLY_DONE: it may have been done, or part of it was. Do not call again in whatever form; tell \
 the user that a person must look at it. Neither you nor this server can settle it.
 - LOOP_DETECTED: the same calls gave the same replies again and again. Do something else, or tell the user what is \
@@ -106,13 +109,14 @@ impl Door {
         asked: Asked,
         teller: Option<Teller>,
     ) -> Result<CallToolResult, ErrorData> {
-        let Brought { arguments, cancel } = brought;
+        let Brought { arguments, cancel, delivery } = brought;
+        let listing = self.listing()?;
         if let Some(own) = Own::named(name) {
-            let told = own.ask(&self.host, &self.caller, asked.user.as_ref(), &arguments).await;
+            let who = (&self.caller, asked.user.as_ref());
+            let told = own.ask(&self.host, who, &arguments, &listing, &delivery).await;
             return Ok(told.unwrap_or_else(|failure| failed(&failure)));
         }
-        let listing = self.listing()?;
-        let meant = listing.meant(name).ok_or_else(|| unknown(name, &listing))?;
+        let meant = listing.meant(name);
         let (progress, steps) = Progress::new();
         let request = Request {
             user: asked.user,
@@ -123,8 +127,12 @@ impl Door {
             cancel: Some(cancel),
             progress: teller.is_some().then_some(progress),
             told: asked.told,
-            ..Request::new(meant.tool.to_string(), arguments, self.caller.clone())
+            usage: asked.usage,
+            background: asked.background,
+            ..Request::new(name, arguments, self.caller.clone())
         };
+        let Some(meant) = meant else { return self.told(name, &self.host.absent(request).await, false) };
+        let request = Request { tool: meant.tool.to_string(), ..request };
         let told = async {
             match teller {
                 Some(teller) => teller.tell(steps).await,
@@ -136,11 +144,21 @@ impl Door {
             reply = self.host.call_within(request) => reply,
             never = told => match never {},
         };
-        // It may have vanished since it was looked up.
-        if reply.code().as_deref() == Some(code::UNKNOWN_TOOL) {
-            return Err(unknown(name, &*self.listing()?));
+        delivery.of(&reply);
+        self.told(name, &reply, meant.structured)
+    }
+
+    /// A reply as the client gets it. That a tool is not there, or not any more, is the protocol's own error.
+    fn told(&self, name: &str, reply: &Reply, structured: bool) -> Result<CallToolResult, ErrorData> {
+        let listing = self.listing()?;
+        if reply.code().as_deref() != Some(code::UNKNOWN_TOOL) {
+            return Ok(result(reply, structured, &listing));
         }
-        Ok(result(&reply, meant.structured))
+        let mut unknown = unknown(name, &listing);
+        if let Some(rounds) = reply.meta.rounds {
+            unknown.message = format!("{}. {rounds}", unknown.message).into();
+        }
+        Err(unknown)
     }
 }
 
@@ -199,7 +217,7 @@ impl ServerHandler for Door {
     }
 }
 
-/// The protocol's own error for a tool that is not there, or not any more.
+/// The error for a tool that is not there.
 fn unknown(name: &str, listing: &Listing) -> ErrorData {
     let names: Vec<&str> = listing.tools.iter().map(|tool| &*tool.name).collect();
     let near = nearest_tools(name, BETWEEN, &names);
@@ -212,5 +230,5 @@ fn unknown(name: &str, listing: &Listing) -> ErrorData {
 }
 
 fn refused(failure: &Failure) -> ErrorData {
-    ErrorData::internal_error(text(&failure.to_json()), None)
+    ErrorData::internal_error(text(&failure.to_json(), None), None)
 }

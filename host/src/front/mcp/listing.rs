@@ -7,7 +7,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 
 use super::names::{BETWEEN, name};
 use super::own;
-use super::schema::advertised;
+use super::schema::{of_input, of_output};
 use crate::host::{Edition, ToolView};
 use crate::model::id::ToolName;
 use crate::model::manifest::{Need, Repeat, Risk};
@@ -41,6 +41,12 @@ impl Listing {
         Self { edition, tools, meant: meant.collect() }
     }
 
+    /// What a tool is called here.
+    pub(super) fn called(&self, tool: &str) -> Option<&str> {
+        let named = self.meant.iter().find(|(_, meant)| meant.tool.to_string() == tool);
+        named.map(|(name, _)| name.as_str())
+    }
+
     /// The tool that is called so. One that is not listed may be known to the host all the same: it then says why the
     /// tool is not there.
     pub(super) fn meant(&self, name: &str) -> Option<Meant> {
@@ -59,11 +65,11 @@ fn tool(view: &ToolView) -> Tool {
     if view.confirm {
         description.push_str("\n\nA person must say yes to each call.");
     }
-    let tool = Tool::new(name(view), description, advertised(&declared.input_schema))
+    let tool = Tool::new(name(view), description, of_input(&declared.input_schema))
         .with_title(&declared.title)
         .with_annotations(annotations(view));
     match &view.output {
-        Some(schema) => tool.with_raw_output_schema(Arc::new(advertised(schema))),
+        Some(schema) => tool.with_raw_output_schema(Arc::new(of_output(schema))),
         None => tool,
     }
 }

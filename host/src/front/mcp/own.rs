@@ -9,6 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::answer;
+use super::listing::Listing;
+use super::wire::Delivery;
 use crate::host::Host;
 use crate::model::code;
 use crate::model::failure::{Failure, Kind};
@@ -99,9 +101,10 @@ impl Own {
     pub(super) async fn ask(
         self,
         host: &Host,
-        caller: &CallerName,
-        user: Option<&UserName>,
+        (caller, user): (&CallerName, Option<&UserName>),
         input: &str,
+        listing: &Listing,
+        delivery: &Delivery,
     ) -> Result<CallToolResult, Failure> {
         match self {
             Self::Page => {
@@ -112,7 +115,9 @@ impl Own {
             Self::Result => {
                 let wanted: Wanted = self.read(input, r#"{"run": "…", "wait_s": 20}"#)?;
                 let wait = wanted.wait_s.map(Duration::from_secs);
-                Ok(answer::result(&host.result(caller, user, &wanted.run, wait).await, false))
+                let reply = host.result(caller, user, &wanted.run, wait).await;
+                delivery.of(&reply);
+                Ok(answer::result(&reply, false, listing))
             }
         }
     }

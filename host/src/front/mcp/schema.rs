@@ -8,8 +8,12 @@ use serde_json::{Map, Value, json};
 const NOT_AT_THE_ROOT: &[&str] =
     &["oneOf", "anyOf", "allOf", "not", "if", "then", "else", "dependentSchemas"];
 
-/// Keywords that say nothing to a client. Where the dialect is named, some look for it in vain.
-const SILENT: &[&str] = &["$schema", "$comment"];
+/// Keywords that say nothing to a client.
+const SILENT: &[&str] = &[DIALECT, "$comment"];
+
+/// The keyword that names the dialect. Of an input it is kept, as it stands at the root; clients that compile the schema of an
+/// output look for the dialect, some in vain.
+const DIALECT: &str = "$schema";
 
 /// The formats that JSON Schema knows; others, such as `uint32`, are warned of or refused.
 const FORMATS: &[&str] = &[
@@ -50,8 +54,16 @@ const ONE: &[&str] = &[
 const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
 const TABLE: &[&str] = &["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 
-/// The schema of an input or an output, for a list of tools.
-pub(super) fn advertised(schema: &Value) -> JsonObject {
+/// The schema of an input, for a list of tools.
+pub(super) fn of_input(schema: &Value) -> JsonObject {
+    let mut root = JsonObject::new();
+    root.extend(schema.get(DIALECT).map(|dialect| (DIALECT.to_owned(), dialect.clone())));
+    root.extend(of_output(schema));
+    root
+}
+
+/// The schema of an output.
+pub(super) fn of_output(schema: &Value) -> JsonObject {
     let Value::Object(mut root) = plain(schema) else { return JsonObject::new() };
     root.retain(|keyword, _| !NOT_AT_THE_ROOT.contains(&keyword.as_str()));
     root.insert("type".to_owned(), json!("object"));
@@ -122,8 +134,9 @@ mod tests {
             "$defs": { "Item": { "anyOf": [{ "type": "null" }, { "type": "string", "x-message": "" }] } },
             "additionalProperties": false
         });
-        assert_json_snapshot!(Value::Object(advertised(&schema)), @r##"
+        assert_json_snapshot!(Value::Object(of_input(&schema)), @r##"
         {
+          "$schema": "https://json-schema.org/draft/2020-12/schema",
           "type": "object",
           "properties": {
             "a": {
@@ -159,6 +172,7 @@ mod tests {
           "additionalProperties": false
         }
         "##);
+        assert!(!of_output(&schema).contains_key("$schema"), "clients compile it");
     }
 
     #[test]
@@ -169,6 +183,6 @@ mod tests {
             "required": ["q"],
             "additionalProperties": { "type": "number" }
         });
-        assert_eq!(Value::Object(advertised(&schema)), schema);
+        assert_eq!(Value::Object(of_input(&schema)), schema);
     }
 }

@@ -6,6 +6,8 @@ use std::os::fd::AsFd as _;
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::model::id::RunId;
+
 /// Lines that are read ahead of those that are being served; beyond it, whoever writes them waits.
 const AHEAD: usize = 64;
 
@@ -18,13 +20,23 @@ pub(super) enum Line {
     TooLong(usize),
 }
 
+/// A line that goes out, with its end.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) line: Vec<u8>,
+    /// The run that is to be told once this has gone out.
+    pub(super) delivers: Option<RunId>,
+}
+
 /// Both ends.
 #[derive(Debug)]
 pub(super) struct Stdio {
     /// What comes in; ends when standard input does.
     pub(super) lines: mpsc::Receiver<Line>,
-    /// What goes out, each with its end.
-    pub(super) out: mpsc::UnboundedSender<Vec<u8>>,
+    /// What goes out.
+    pub(super) out: mpsc::UnboundedSender<Answer>,
+    /// Told of each run whose result has gone out.
+    pub(super) delivered: mpsc::UnboundedReceiver<RunId>,
     /// Told once all that was to go out has gone, after every sender is dropped.
     pub(super) written: oneshot::Receiver<()>,
 }
@@ -39,16 +51,17 @@ pub(super) fn take(longest: usize) -> io::Result<Stdio> {
     let (sender, lines) = mpsc::channel(AHEAD);
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
     thread("mcp-in").spawn(move || read(longest, &sender))?;
+    let (deliveries, delivered) = mpsc::unbounded_channel();
     let (out, written) = {
         let (sender, waiting) = mpsc::unbounded_channel();
         let (done, written) = oneshot::channel();
         thread("mcp-out").spawn(move || {
-            write(out, waiting);
+            write(out, waiting, &deliveries);
             let _ = done.send(());
         })?;
         (sender, written)
     };
-    Ok(Stdio { lines, out, written })
+    Ok(Stdio { lines, out, delivered, written })
 }
 
 /// Hands on line after line. What stands after the last end of a line is no line: whoever wrote it was cut off.
@@ -83,14 +96,24 @@ fn read(longest: usize, lines: &mpsc::Sender<Line>) {
 }
 
 /// Writes what comes, as much at a time as there is.
-fn write(mut out: File, mut waiting: mpsc::UnboundedReceiver<Vec<u8>>) {
-    while let Some(mut lines) = waiting.blocking_recv() {
-        while let Ok(more) = waiting.try_recv() {
-            lines.extend_from_slice(&more);
+fn write(
+    mut out: File,
+    mut waiting: mpsc::UnboundedReceiver<Answer>,
+    delivered: &mpsc::UnboundedSender<RunId>,
+) {
+    while let Some(Answer { line: mut lines, delivers }) = waiting.blocking_recv() {
+        let mut runs = Vec::from_iter(delivers);
+        while let Ok(Answer { line, delivers }) = waiting.try_recv() {
+            lines.extend_from_slice(&line);
+            runs.extend(delivers);
         }
         if let Err(error) = out.write_all(&lines) {
             // The reader is gone; what is under way goes on, and its end is kept.
             return tracing::warn!("standard output cannot be written: {error}");
+        }
+        for run in runs {
+            // Whoever is told has left where the process ends: the result is then given once more.
+            let _ = delivered.send(run);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -22,9 +22,11 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
-use super::leave::Leave;
-use super::stdio::Line;
-use crate::host::Cancel;
+use super::stdio::{Answer, Line};
+use crate::front::leave::Leave;
+use crate::host::{Cancel, Host};
+use crate::model::id::RunId;
+use crate::model::reply::Reply;
 
 /// Methods that are served; any other is not found.
 const SERVED: &[&str] =
@@ -37,13 +39,36 @@ pub(super) struct Brought {
     pub(super) arguments: String,
     /// The client's word that it wants no more of it.
     pub(super) cancel: Cancel,
+    /// What is told once its answer has gone out.
+    pub(super) delivery: Delivery,
+}
+
+/// The run whose result an answer bears, where that is to be told once it has gone out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Delivery(Arc<OnceLock<RunId>>);
+
+impl Delivery {
+    /// Says which run it is.
+    pub(super) fn of(&self, reply: &Reply) {
+        if let Some(run) = reply.undelivered {
+            let _ = self.0.set(run);
+        }
+    }
+}
+
+/// A request that has not been answered yet.
+#[derive(Debug, Clone, Default)]
+struct Open {
+    cancel: Cancel,
+    delivery: Delivery,
 }
 
 /// The two ends of the connection, as rmcp drives them.
 pub(super) struct Wire {
     lines: mpsc::Receiver<Line>,
-    out: mpsc::UnboundedSender<Vec<u8>>,
-    under_way: Arc<Mutex<HashMap<RequestId, Cancel>>>,
+    out: mpsc::UnboundedSender<Answer>,
+    under_way: Arc<Mutex<HashMap<RequestId, Open>>>,
+    host: Host,
     gone: Cancel,
     leave: Leave,
     /// How long, after the last line, answers are waited for.
@@ -109,12 +134,13 @@ struct Refusal {
 impl Wire {
     pub(super) fn new(
         lines: mpsc::Receiver<Line>,
-        out: mpsc::UnboundedSender<Vec<u8>>,
+        out: mpsc::UnboundedSender<Answer>,
+        host: Host,
         gone: Cancel,
         leave: Leave,
         patience: Duration,
     ) -> Self {
-        Self { lines, out, under_way: Arc::default(), gone, leave, patience, ends: None }
+        Self { lines, out, under_way: Arc::default(), host, gone, leave, patience, ends: None }
     }
 
     /// The message of a line; none where there is nothing to do about it.
@@ -153,7 +179,8 @@ impl Wire {
         let mut request = CallToolRequest::new(CallToolRequestParams::new(call.name.into_owned()));
         request.extensions.insert(call.meta.unwrap_or_default());
         let arguments = call.arguments.map_or("{}", RawValue::get).to_owned();
-        request.extensions.insert(Brought { arguments, cancel: self.enter(id) });
+        let Open { cancel, delivery } = self.enter(id);
+        request.extensions.insert(Brought { arguments, cancel, delivery });
         Ok(ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(request), id.clone()))
     }
 
@@ -175,17 +202,17 @@ impl Wire {
     }
 
     /// Notes that a request is under way.
-    fn enter(&self, id: &RequestId) -> Cancel {
-        let cancel = Cancel::default();
-        self.lock().insert(id.clone(), cancel.clone());
-        cancel
+    fn enter(&self, id: &RequestId) -> Open {
+        let open = Open::default();
+        self.lock().insert(id.clone(), open.clone());
+        open
     }
 
     /// Tells the call that its client wants no more of it. What is not under way has been answered by now.
     fn withdraw(&self, line: &[u8], params: Option<&RawValue>) -> Option<ClientJsonRpcMessage> {
         let withdrawn: Withdrawn = serde_json::from_str(params?.get()).ok()?;
-        let cancel = self.lock().remove(&withdrawn.request?)?;
-        cancel.ask();
+        let open = self.lock().remove(&withdrawn.request?)?;
+        open.cancel.ask();
         serde_json::from_slice(line).ok()
     }
 
@@ -199,6 +226,7 @@ impl Wire {
     }
 
     fn put(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+        let mut delivers = None;
         match message {
             JsonRpcMessage::Error(refused) => {
                 let code = refused.error.code.0;
@@ -206,16 +234,19 @@ impl Wire {
                 refused.id.as_ref().map(|id| self.lock().remove(id));
             }
             JsonRpcMessage::Response(response) => {
-                self.lock().remove(&response.id);
+                let open = self.lock().remove(&response.id);
+                delivers = open.and_then(|open| open.delivery.0.get().copied());
+                // The client may ask again as soon as it has read this.
+                delivers.iter().for_each(|run| self.host.delivering(*run));
             }
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
         }
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        self.out.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.out.send(Answer { line, delivers }).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, Cancel>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, Open>> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use super::Found;
 use crate::config::{Config, Pinning};
 use crate::host::Host;
@@ -10,6 +12,7 @@ use crate::model::manifest::{Manifest, Need, Tool};
 use crate::plugin::granted::{Granted, beside, lines, named};
 use crate::plugin::lock::Lock;
 use crate::plugin::survey::{Declared, Surveyed};
+use crate::sandbox::capability::http::ungranted;
 
 /// What plugins declare, and why some cannot be used.
 pub(super) struct Asked {
@@ -100,6 +103,28 @@ pub(super) fn grants(config: &Config, declared: &Declared) -> Vec<Found> {
     plugins.filter_map(|manifest| lacking(config, manifest)).collect()
 }
 
+/// Grants of requests to places that are not of the public network, which are refused for they are not granted by address.
+pub(super) fn addresses(config: &Config) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (plugin, grants) in &config.grants {
+        for grant in &grants.http {
+            let lacking: Vec<String> =
+                ungranted(&grant.origin, &grant.addresses).iter().map(ToString::to_string).collect();
+            if lacking.is_empty() {
+                continue;
+            }
+            let (origin, shown) = (&grant.origin, lacking.join(" and "));
+            let be = if lacking.len() == 1 { "is" } else { "are" };
+            let text = format!(
+                "requests of {plugin} to {origin} are refused: {shown} {be} not of the public network, nor granted"
+            );
+            let mend = format!("add to this [[plugin.{plugin}.http]]: addresses = {}", json!(lacking));
+            found.push(Found::doubtful("grants", text, mend));
+        }
+    }
+    found
+}
+
 /// What a tool declares and is not granted, each once.
 fn lacks(plugin: &str, tool: &Tool, config: &Config) -> Vec<String> {
     let mut lacks: Vec<String> = Vec::new();
@@ -109,7 +134,9 @@ fn lacks(plugin: &str, tool: &Tool, config: &Config) -> Vec<String> {
             (Granted::Part(_, missing), Need::Directory(..)) => {
                 format!("{} for {}", named(&one.need), missing.join(" and "))
             }
-            (Granted::Part(_, missing), _) => missing.join(" and "),
+            (Granted::Part(given, missing), _) => {
+                format!("http {} (granted is {given})", missing.join(" and "))
+            }
             (Granted::Nothing, need) => named(need),
         };
         if !lacks.contains(&lack) {

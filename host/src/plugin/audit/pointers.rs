@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Faults, MOST_LISTED, listed, shown};
+use crate::model::guard::REPEAT_OF;
 use crate::model::pointer::Pointer;
 use crate::plugin::schema::fields_at_root;
 
@@ -23,6 +24,15 @@ pub(super) fn read(faults: &mut Faults, what: &str, pointers: &[String]) -> Vec<
         }
     }
     read
+}
+
+/// Looks whether the input has a field that the host adds to it.
+pub(super) fn not_the_hosts(faults: &mut Faults, input: &Value) {
+    if fields_at_root(input).contains(&REPEAT_OF) {
+        faults.add(format!(
+            "the input schema has the field {REPEAT_OF}, which is the host's own; give it another name"
+        ));
+    }
 }
 
 /// Looks at the fields that make two calls the same action.

@@ -192,6 +192,10 @@ fn schemas_are_compiled_once() {
         "tool \"x\": the output schema: must be a JSON object with `\"type\": \"object\"` and is 7"
     );
     assert!(audit(plugin(vec![Tool { output_schema: None, ..tool("x") }])).is_ok());
+    assert_eq!(
+        input(r#"{"type":"object","properties":{"airlock_repeat_of":{"type":"string"}}}"#),
+        "tool \"x\": the input schema has the field airlock_repeat_of, which is the host's own; give it another name"
+    );
 }
 
 #[test]
@@ -337,4 +341,26 @@ fn secrets_folders_and_keys_have_names_and_places() {
         need(Declared::Directory(DirectoryNeed { name: String::new(), access: Access::Read }))
             .contains("the name of a directory")
     );
+}
+
+#[test]
+fn every_fault_of_a_need_is_told() {
+    let many = || (0..2_000).map(|number| format!("/orders/{number}")).collect::<Vec<_>>();
+    let told = [
+        fault(writer(|_, need| need.methods.clear())),
+        fault(writer(|_, need| need.idempotency_header = Some("Idem Key".to_owned()))),
+        fault(writer(|_, need| need.paths = many())),
+        fault(writer(|tool, _| tool.title = "two\nlines".to_owned())),
+        fault(writer(|tool, need| {
+            tool.repeat = Repeats::Idempotent;
+            need.origin = Origin::Granted;
+        })),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    tool "open": the methods of an HTTP need must be listed, such as GET, and the list is empty
+    tool "open": `idempotency-header` must be the name of a header, and is "Idem Key"
+    tool "open": it has 2000 paths in one need and may have 256
+    tool "open": the title must be one line
+    tool "open": it repeats as idempotent, which is looser than what it does: POST to a granted origin repeats as keyed; declare keyed
+    "#);
 }

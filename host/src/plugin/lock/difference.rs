@@ -355,4 +355,57 @@ mod tests {
             ("…ord word word word word old", "…ord word word word word new line")
         );
     }
+
+    #[test]
+    fn every_part_of_a_tool_that_changed_is_told() {
+        let old = Manifest {
+            name: "desk".to_owned(),
+            version: "1.0.0".to_owned(),
+            description: "The desk.".to_owned(),
+            tools: vec![tool()],
+        };
+        let mut new = old.clone();
+        let changed = &mut new.tools[0];
+        changed.output_schema = Some(r#"{"type":"object"}"#.to_owned());
+        changed.cleanup = Cleanup::Automatic;
+        changed.hidden = vec!["/a".to_owned()];
+        changed.private = vec!["/b".to_owned(), "/c".to_owned()];
+        changed.same_action = vec!["a".to_owned()];
+        changed.poll = true;
+        changed.timeout_ms = Some(500);
+        changed.cost_micros = Some(7);
+        changed.needs.extend([
+            Need::Directory(DirectoryNeed { name: "inbox".to_owned(), access: Access::Read }),
+            Need::Directory(DirectoryNeed { name: "outbox".to_owned(), access: Access::Write }),
+            Need::Secret(SecretNeed {
+                name: "token".to_owned(),
+                origins: vec![Origin::Granted],
+                in_body: true,
+            }),
+            Need::Config("desk_url".to_owned()),
+            Need::KeyValue,
+        ]);
+        let told = difference(&old, &new);
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        tool open: it now keeps a store of its own
+        tool open: it now reads the configuration key desk_url
+        tool open: it now reads the folder inbox
+        tool open: it now reads the folder outbox
+        tool open: it now uses the secret token toward whatever origin is granted, also in bodies
+        tool open: it now writes the folder outbox
+        tool open: its output schema was "null" and is "{"type":"object"}"
+        tool open: its clean-up was manual and is automatic
+        tool open: what it hides was nothing and is /a
+        tool open: what it keeps private was nothing and is /b; /c
+        tool open: what makes two calls the same was nothing and is a
+        tool open: whether it is asked again and again was false and is true
+        tool open: its time in milliseconds was not said and is 500
+        tool open: its cost in millionths was not said and is 7
+        "#);
+        let mut turned = new.clone();
+        turned.tools.insert(0, Tool { name: "other".to_owned(), ..tool() });
+        let mut back = turned.clone();
+        back.tools.swap(0, 1);
+        insta::assert_snapshot!(difference(&turned, &back).join("\n"), @"the order of its tools, or a detail of its requests, changed");
+    }
 }

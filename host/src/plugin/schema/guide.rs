@@ -126,6 +126,11 @@ impl<'s> Guide<'s> {
         place.iter().any(|schema| required(schema).any(|field| field == name))
     }
 
+    /// The fields that are asked for there, in the order of their names.
+    pub(super) fn asked_for(&self, place: &Place<'s>) -> BTreeSet<&'s str> {
+        place.iter().flat_map(|schema| required(schema)).collect()
+    }
+
     /// The most bytes that may be left of a value once all that can be cut is cut, and what is asked for stays; none
     /// where that is more than so many.
     pub fn least(&self, most: usize) -> Option<usize> {
@@ -133,7 +138,7 @@ impl<'s> Guide<'s> {
     }
 
     fn least_at(&self, place: &Place<'s>, most: usize, depth: usize) -> Option<usize> {
-        let names: BTreeSet<&str> = place.iter().flat_map(|schema| required(schema)).collect();
+        let names = self.asked_for(place);
         let mut bytes = 2;
         for name in names {
             let left = most.checked_sub(bytes)?;

@@ -478,7 +478,12 @@ fn patterns_that_cannot_run_in_linear_time_are_refused() {
         of("("),
         ["at /properties/a: the pattern is no regular expression that can run in linear time: \"(\""]
     );
-    assert!(of(r"^(\w{1,100}x){1,100}$")[0].contains("grows too large"));
+    assert_eq!(
+        of(r"^(\w{1,100}x){1,100}$"),
+        [
+            r#"at /properties/a: the pattern grows too large when it is compiled; repeat less in "^(\\w{1,100}x){1,100}$""#
+        ]
+    );
     assert!(
         refusals(json!({"type": "object", "patternProperties": {"(": {}}}))[0]
             .contains("no regular expression")
@@ -510,6 +515,11 @@ fn schemas_without_an_end_are_refused() {
     let text =
         refusals(json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": doubling}));
     assert!(text[0].contains("deep") || text[0].contains("speak of one and the same value"), "{text:?}");
+    let deep = (0..17).fold(json!({}), |inside, _| json!({"allOf": [inside]}));
+    assert_eq!(
+        refusals(json!({"type": "object", "properties": {"x": deep}})),
+        ["its parts about one value are nested more than 16 deep"]
+    );
     // A tree goes on to its fields, and is taken.
     let tree = schema(
         json!({"type": "object", "properties": {"left": {"$ref": "#"}}, "additionalProperties": false}),
@@ -602,4 +612,31 @@ proptest! {
             value = before;
         }
     }
+}
+
+#[test]
+fn what_few_schemas_ask_for_is_told_in_words_too() {
+    let told = |field: Value, value: Value| {
+        faults(&schema(json!({"type": "object", "properties": {"a": field}})), json!({"a": value})).join("; ")
+    };
+    let all = [
+        told(json!({"exclusiveMaximum": 5}), json!(5)),
+        told(json!({"contains": {"minimum": 3}}), json!([1])),
+        told(json!({"prefixItems": [{"type": "string"}], "unevaluatedItems": false}), json!(["a", 1])),
+        told(json!({"contains": {"type": "integer"}, "maxContains": 1}), json!([1, 2])),
+        told(json!({"contains": {"type": "integer"}, "minContains": 2}), json!([1, "a"])),
+        told(json!({"type": "string", "format": "json-pointer"}), json!("a b")),
+        told(json!({"anyOf": [{"pattern": "^a"}, {"minLength": 5}]}), json!("b")),
+        told(json!({"propertyNames": {"anyOf": [{"pattern": "^a"}, {"maxLength": 1}]}}), json!({"long": 1})),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    /a: must be less than 5 and is 5
+    /a: must hold what the schema asks for among its items
+    /a: holds more items than the schema speaks of
+    /a: must hold a whole number at least 1 and at most 1 times among its items
+    /a: must hold a whole number at least 2 times among its items
+    /a: must be a JSON pointer and is "a b"; for example "/lines/0/count"
+    /a: must be alternative 1 of the schema or alternative 2 of the schema and is the string "b"
+    /a: has a field that may not be named so: "long" does not fit `anyOf` of its schema and is the string "long"
+    "#);
 }

@@ -292,4 +292,47 @@ mod tests {
         assert_eq!(said(json!({"minLength": 3})), None);
         assert_eq!(said(json!({"$ref": "#/$defs/none"})), None);
     }
+
+    #[test]
+    fn every_format_has_a_word_and_an_example_where_it_has_a_usual_form() {
+        let formats = [
+            "date",
+            "date-time",
+            "time",
+            "duration",
+            "email",
+            "hostname",
+            "ipv4",
+            "ipv6",
+            "uri",
+            "uri-reference",
+            "uri-template",
+            "uuid",
+            "json-pointer",
+            "relative-json-pointer",
+            "regex",
+        ];
+        let told = formats.map(|format| {
+            let example = format_example(format).map(|example| format!(", such as {example}"));
+            format!("{format}: {}{}", format_word(format).unwrap(), example.unwrap_or_default())
+        });
+        insta::assert_snapshot!(told.join("\n"), @"
+        date: a date, such as 2030-01-31
+        date-time: a date and time with its zone, such as 2030-01-31T09:30:00Z
+        time: a time with its zone, such as 09:30:00Z
+        duration: a duration, such as P1DT12H
+        email: an email address, such as ada@example.com
+        hostname: a host name, such as api.example.com
+        ipv4: an IPv4 address, such as 192.0.2.1
+        ipv6: an IPv6 address, such as 2001:db8::1
+        uri: an absolute URI, such as https://example.com/page
+        uri-reference: a URI or a part of one
+        uri-template: a template of URIs
+        uuid: a UUID, such as 123e4567-e89b-12d3-a456-426614174000
+        json-pointer: a JSON pointer, such as /lines/0/count
+        relative-json-pointer: a relative JSON pointer
+        regex: a regular expression
+        ");
+        assert_eq!(format_word("uint32"), None);
+    }
 }

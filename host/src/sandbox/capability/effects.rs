@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::secrets::derived;
+use super::secrets::{derived, of_step};
 use crate::model::classify::Ended;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Answered, Effect, EffectState};
@@ -14,7 +14,8 @@ use crate::model::health::Met;
 use crate::model::id::Digest;
 use crate::model::limits::Limit;
 use crate::model::manifest::Repeat;
-use crate::model::run::Lease;
+use crate::model::run::{LONE_STEP, Lease};
+use crate::sandbox::gate::Gate;
 use crate::store::Outcome;
 
 /// The effects of one attempt; shared by the guest and the tasks that carry its requests out.
@@ -28,6 +29,8 @@ pub struct Effects {
     requests_at_most: u64,
     /// How long the attempt may take, and so each of its requests; none where nobody has said so yet.
     longest: OnceLock<Duration>,
+    /// What says which origins are left alone; none where nobody asks.
+    gate: OnceLock<Arc<Gate>>,
     inner: Mutex<Inner>,
     quiet: Notify,
 }
@@ -49,6 +52,10 @@ struct Inner {
     met: Vec<Met>,
     /// The longest that one of them asks to be left alone.
     asked_for: Duration,
+    /// What the last request took longer than, where it did.
+    slow: Option<String>,
+    /// Whether any request was given up, so that its backend may be at it still.
+    given_up: bool,
     under_way: u32,
     closed: bool,
     stopped: Option<Ended>,
@@ -83,13 +90,23 @@ impl Effects {
         requests_at_most: u64,
     ) -> Arc<Self> {
         let (inner, quiet) = (Mutex::default(), Notify::new());
-        let longest = OnceLock::new();
-        Arc::new(Self { lease, attempt, secret, earlier, requests_at_most, longest, inner, quiet })
+        let (longest, gate) = (OnceLock::new(), OnceLock::new());
+        Arc::new(Self { lease, attempt, secret, earlier, requests_at_most, longest, gate, inner, quiet })
     }
 
     /// Says how long the attempt may take.
     pub(crate) fn within(&self, time: Duration) {
         let _ = self.longest.set(time);
+    }
+
+    /// Says what the requests pass on their way out.
+    pub fn behind(&self, gate: &Arc<Gate>) {
+        let _ = self.gate.set(Arc::clone(gate));
+    }
+
+    /// What still has to be asked before a request goes to this origin.
+    pub(crate) fn gate_at(&self, origin: &str) -> Option<Arc<Gate>> {
+        self.gate.get().filter(|gate| !gate.passes(origin)).cloned()
     }
 
     /// How long a request may take at most.
@@ -192,14 +209,8 @@ impl Effects {
         let ordinal = inner.keyed.entry(place.clone()).or_default();
         loop {
             *ordinal += 1;
-            let parts: [&[u8]; 5] = [
-                b"key",
-                &self.lease.run.bytes(),
-                place.0.as_bytes(),
-                place.1.as_bytes(),
-                &ordinal.to_be_bytes(),
-            ];
-            let key = derived(&self.secret, &parts);
+            let keys = of_step(&self.secret, b"key", self.lease.run, LONE_STEP);
+            let key = derived(&keys, &[place.0.as_bytes(), place.1.as_bytes(), &ordinal.to_be_bytes()]);
             if self.earlier.iter().all(|effect| effect.key.as_ref() != Some(&key)) {
                 return Ok(key);
             }
@@ -226,6 +237,11 @@ impl Effects {
         outcome
     }
 
+    /// Ends the attempt, for nobody can tell whether a request may leave.
+    pub(crate) fn stop(&self, ended: Ended) {
+        self.lock().stopped.get_or_insert(ended);
+    }
+
     /// Takes back an effect whose intent nobody can vouch for: it was not sent, and where the intent was written
     /// after all, the end of the attempt says so.
     pub(crate) fn unwritten(&self, ordinal: u32, ended: Ended, at: Timestamp) {
@@ -249,6 +265,11 @@ impl Effects {
         }
     }
 
+    /// Whether nothing is under way.
+    pub fn quiet(&self) -> bool {
+        self.lock().under_way == 0
+    }
+
     /// All effects of the step, those of earlier attempts first.
     pub fn all(&self) -> Vec<Effect> {
         let mut all = self.earlier.clone();
@@ -261,14 +282,18 @@ impl Effects {
         self.lock().outcomes.clone()
     }
 
-    /// Takes note of what a request says of the origin that it went to, and how long that asks to be left alone.
-    pub(crate) fn meet(&self, met: Met, asked: Option<Duration>) {
+    /// Takes note of what a request says of the origin that it went to, how long that asks to be left alone, and what the
+    /// request took longer than.
+    pub(crate) fn meet(&self, met: Met, asked: Option<Duration>, slow: Option<String>) {
         let mut inner = self.lock();
+        inner.given_up |= slow.is_some();
+        inner.slow = slow;
         inner.asked_for = inner.asked_for.max(asked.unwrap_or_default());
         match inner.met.iter_mut().find(|known| known.origin == met.origin) {
             Some(known) => {
                 known.failed |= met.failed;
                 known.slowed |= met.slowed;
+                known.last_failed = met.last_failed;
             }
             None => inner.met.push(met),
         }
@@ -282,6 +307,13 @@ impl Effects {
     /// The longest that a backend asks to be left alone.
     pub fn asked_for(&self) -> Duration {
         self.lock().asked_for
+    }
+
+    /// What the last request took longer than, and which setting moves that, none where it was in time; and whether any
+    /// was given up.
+    pub fn slow(&self) -> (Option<String>, bool) {
+        let inner = self.lock();
+        (inner.slow.clone(), inner.given_up)
     }
 
     /// Counts a request that left the sandbox: what a policy refused did not.

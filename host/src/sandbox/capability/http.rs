@@ -5,6 +5,7 @@ mod connection;
 mod policy;
 pub mod resolve;
 mod sent;
+mod time;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +13,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+pub use address::ungranted;
 pub(crate) use policy::OWN;
 pub use resolve::{Resolve, SystemResolver};
 
 use self::connection::Connections;
 use self::policy::Allowed;
 use self::resolve::LookUps;
-use self::sent::{Bound, Sent};
+use self::sent::Sent;
+use self::time::{Bound, Left, Part, Times};
 use super::effects::{Effects, Intent, UnderWay, request_hash};
 use super::secrets::Placeholders;
 use crate::model::classify::Ended;
@@ -28,13 +31,23 @@ use crate::model::id::Digest;
 use crate::model::limits::Limits;
 use crate::model::manifest::Repeat;
 use crate::model::secret::Mask;
+use crate::sandbox::gate::Closed;
 use crate::sandbox::grants::Grants;
 use crate::sandbox::logbook::Logbook;
 use crate::sandbox::wit::http::{HttpError, Request, Response};
 use crate::store::Journal;
 
+/// What says how long a request may take, where its tool is less patient than it might be.
+const OWN_TIME: &str = "as the tool asks";
+
+/// What says how long all of a request may take, where nothing else does.
+const WHOLE: &str = "connecting among it: the time of an attempt";
+
 /// How much longer than its attempt a request may take that only reads: the attempt's own limit is to end it.
 const BEYOND: Duration = Duration::from_millis(100);
+
+/// What a guest is told whose request was not sent for its backend's sake.
+const LEFT_ALONE: &str = "the backend keeps failing, so it is left alone for now";
 
 /// What carries requests out; one for the whole host.
 #[derive(Clone)]
@@ -58,13 +71,6 @@ impl std::fmt::Debug for Egress {
     }
 }
 
-/// How long one request may take.
-#[derive(Debug, Clone, Copy)]
-struct Times {
-    connect: Bound,
-    answer: Bound,
-}
-
 /// One request, owned by its task.
 struct Task {
     allowed: Allowed,
@@ -73,6 +79,8 @@ struct Task {
     headers: Vec<(String, String)>,
     body: Bytes,
     times: Times,
+    /// How long the tool itself waits, where it says so.
+    patience: Option<Duration>,
     grants: Arc<Grants>,
     effects: Arc<Effects>,
     log: Logbook,
@@ -140,6 +148,10 @@ impl Egress {
                 return Ok(Err(refusal.error));
             }
         };
+        let (passed, under_way) = self.pass(&task, under_way).await?;
+        if let Err(error) = passed {
+            return Ok(Err(error));
+        }
         let effect = match task.allowed.repeat {
             Repeat::Reads => None,
             Repeat::Idempotent | Repeat::Keyed | Repeat::Once => Some(effects.intend(&task.intent())?),
@@ -156,6 +168,30 @@ impl Egress {
         })
     }
 
+    /// Asks whether the backend is left alone, where that was not asked before. The request is under way meanwhile: a place
+    /// that it is given counts for its attempt, also where the guest no longer waits.
+    async fn pass(
+        &self,
+        task: &Task,
+        under_way: UnderWay,
+    ) -> Result<(Result<(), HttpError>, UnderWay), Ended> {
+        let origin = task.allowed.origin.to_string();
+        let Some(gate) = task.effects.gate_at(&origin) else { return Ok((Ok(()), under_way)) };
+        let pattern = task.allowed.pattern.clone();
+        let asking = async move { (gate.at(&origin, pattern.as_deref()).await, under_way) };
+        let ended = match self.inner.runtime.spawn(asking).await {
+            Ok((Ok(()), under_way)) => return Ok((Ok(()), under_way)),
+            Ok((Err(Closed::Shut(shut)), under_way)) => {
+                task.log.host(&format!("sent nothing to {}: its breaker is open", shut.origin));
+                return Ok((Err(HttpError::NotSent(LEFT_ALONE.to_owned())), under_way));
+            }
+            Ok((Err(Closed::Store(failure)), _)) => Ended::StoreFailed(failure.to_string()),
+            Err(_) => Ended::Trapped("the question after a backend ended without an answer".to_owned()),
+        };
+        task.effects.stop(ended.clone());
+        Err(ended)
+    }
+
     /// Checks a request and fills in its secrets.
     fn check(
         &self,
@@ -168,21 +204,30 @@ impl Egress {
         let limits = &self.inner.limits;
         let mut allowed = policy::check(&request, grants, texts, limits.body)?;
         // Nobody waits for what was only to be read; of what changes something the outcome is waited for.
-        let longest = match allowed.repeat {
-            Repeat::Reads => effects.longest().saturating_add(BEYOND),
-            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => Duration::MAX,
+        let (longest, whole) = match allowed.repeat {
+            Repeat::Reads => {
+                let longest = effects.longest().saturating_add(BEYOND);
+                (longest, longest)
+            }
+            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => {
+                (Duration::MAX, effects.longest().max(limits.attempt))
+            }
         };
         let asked = request.timeout_ms.map(|millis| Duration::from_millis(u64::from(millis)));
         let bound = |granted: Option<Duration>, limit, of_grant, of_limits| {
             let (time, says) = granted.map_or((limit, of_limits), |granted| (granted, of_grant));
             match asked.filter(|asked| *asked < time) {
-                Some(time) => Bound { time, says: "as the tool asks" },
+                Some(time) => Bound { time, says: OWN_TIME },
                 None => Bound { time: time.min(longest), says },
             }
         };
         let times = Times {
             connect: bound(allowed.connect, limits.connect, "`connect` of its grant", "[limits] connect"),
             answer: bound(allowed.read, limits.read, "`read` of its grant", "[limits] read"),
+            whole: match asked {
+                Some(time) => Bound { time: time.min(whole), says: OWN_TIME },
+                None => Bound { time: whole, says: WHOLE },
+            },
         };
         let forbidden = |allowed: &Allowed, rule: &str| {
             policy::Refusal::forbidden(&allowed.method, &allowed.url, rule, None)
@@ -200,6 +245,7 @@ impl Egress {
             hash,
             headers,
             body: Bytes::from(body),
+            patience: asked,
             times,
             grants: Arc::clone(grants),
             effects: Arc::clone(effects),
@@ -223,6 +269,7 @@ impl Inner {
         under_way: UnderWay,
     ) -> Result<Result<Response, HttpError>, Ended> {
         let ordinal = effect.as_ref().map(|effect| effect.ordinal);
+        let mut left = Left::of(task.times, &*self.clock);
         if let Some(effect) = effect {
             if let (Some(header), Some(key)) = (&task.allowed.idempotency_header, &effect.key) {
                 task.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(header));
@@ -230,7 +277,12 @@ impl Inner {
             }
             self.write_down(&task, effect).await?;
         }
-        let sent = self.exchange(&task).await;
+        let began = self.clock.steady();
+        let sent = self.exchange(&task, &mut left).await;
+        let slow =
+            left.over().map(|Bound { time, says }| format!("a request took longer than {time:?} ({says})"));
+        let took = self.clock.steady().saturating_sub(began);
+        let hasty = task.patience.is_some_and(|patience| took >= patience);
         let of_status = |status| EffectState::of_status(status, &task.allowed.clean_statuses);
         let (state, came) = match &sent {
             Sent::Answered { status, headers, body } => {
@@ -255,7 +307,8 @@ impl Inner {
             | Sent::Late(_)
             | Sent::Broken(_) => {
                 task.effects.left();
-                task.effects.meet(sent.met(&task.allowed.place), sent.asked(self.clock.now()));
+                let (met, asked) = (sent.met(&task.allowed.origin, hasty), sent.asked(self.clock.now()));
+                task.effects.meet(met, asked, slow);
             }
             // It never left the sandbox: the address that its name led to was not granted.
             Sent::Forbidden(_) => {}
@@ -293,13 +346,15 @@ impl Inner {
         Err(ended)
     }
 
-    async fn exchange(&self, task: &Task) -> Sent {
+    async fn exchange(&self, task: &Task, left: &mut Left<'_>) -> Sent {
         let origin = &task.allowed.origin;
         let resolving = self.look_ups.resolve(&task.grants.plugin, &origin.host, origin.port);
-        let addresses = match tokio::time::timeout(task.times.connect.time, resolving).await {
+        let addresses = match left.within(Part::Connect, resolving).await {
             Ok(Ok(addresses)) => addresses,
             Ok(Err(error)) => return Sent::Unsent(format!("the name has no address: {error}")),
-            Err(_) => return Sent::Unsent("the name was not resolved in time".to_owned()),
+            Err(Bound { time, says }) => {
+                return Sent::Unsent(format!("the name was not resolved within {time:?} ({says})"));
+            }
         };
         let addresses = match address::check(&addresses, &task.allowed.granted_addresses) {
             Ok(addresses) => addresses,
@@ -325,7 +380,7 @@ impl Inner {
             reuse: task.allowed.repeat != Repeat::Once,
             reads: task.allowed.repeat == Repeat::Reads,
         };
-        self.connections.send(&request, &addresses, task.times.connect, task.times.answer).await
+        self.connections.send(&request, &addresses, left).await
     }
 }
 

@@ -215,9 +215,20 @@ pub(crate) fn sign(
     })
 }
 
+/// What belongs to one step of a run: the same in all of its attempts, and no other step's.
+pub(crate) fn of_step(secret: &[u8; 32], what: &[u8], run: RunId, step: u32) -> [u8; 32] {
+    derived_bytes(secret, &[what, &run.bytes(), &step.to_be_bytes()])
+}
+
 /// An HMAC over parts under the store's secret, in hexadecimal.
 pub(crate) fn derived(key: &[u8; 32], parts: &[&[u8]]) -> String {
-    derived_bytes(key, parts).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(&derived_bytes(key, parts))
+}
+
+/// The first half, which is more than anybody guesses, in hexadecimal.
+pub(crate) fn hex(derived: &[u8; 32]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    derived.iter().take(16).flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
 }
 
 /// An HMAC over parts under the store's secret.
@@ -266,6 +277,21 @@ mod tests {
     }
 
     const RUN: [u8; 16] = [1; 16];
+
+    #[test]
+    fn what_belongs_to_a_step_is_no_other_steps_and_no_other_runs() {
+        let (run, other) = (RunId::from_bytes(RUN), RunId::from_bytes([2; 16]));
+        let key = of_step(&[7; 32], b"key", run, 1);
+        assert_eq!(key, of_step(&[7; 32], b"key", run, 1));
+        for another in [
+            of_step(&[7; 32], b"key", run, 2),
+            of_step(&[7; 32], b"key", other, 1),
+            of_step(&[7; 32], b"seed", run, 1),
+            of_step(&[8; 32], b"key", run, 1),
+        ] {
+            assert_ne!(key, another);
+        }
+    }
 
     #[test]
     fn a_secret_is_filled_in_toward_its_origin_alone() {

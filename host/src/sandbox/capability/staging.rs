@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::model::budget::Bound;
 use crate::model::classify::Ended;
 use crate::model::run::Lease;
 use crate::model::staged::{Cost, Staged};
@@ -31,10 +32,10 @@ pub struct Bounds {
     pub plugin: String,
     /// How much that plugin may keep, in bytes.
     pub room: u64,
-    /// What earlier attempts of the call cost.
+    /// What earlier attempts of the call spent.
     pub spent: u64,
-    /// What the call may cost in all, where its tool says so.
-    pub cost: Option<u64>,
+    /// What the call may spend in all; anything where absent.
+    pub cost: Option<Bound>,
     /// Whether there can be a next attempt that finds what this one saves.
     pub saves: bool,
 }
@@ -90,6 +91,7 @@ impl Staging {
             category: crate::model::staged::Category::Tool,
             what,
             micros,
+            tokens: None,
         };
         let changes = std::mem::take(&mut inner.changes);
         Staged {
@@ -97,6 +99,7 @@ impl Staging {
             values: changes.into_iter().map(|(key, change)| (key, change.value)).collect(),
             costs: std::mem::take(&mut inner.costs).into_iter().map(cost).collect(),
             saved: inner.saved.take(),
+            unsaved: Vec::new(),
         }
     }
 

@@ -1,13 +1,13 @@
 //! Attempts: how one begins, how one ends, and the pause between two.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::super::{End, NewAttempt, Past, Rest, Rested, RollbackEnd};
 use super::ends::end_step_state;
 use super::write::{STEP, insert_event, number, update_effect};
-use super::{health, staged};
+use super::{budgets, health, staged};
 use crate::model::clock::Timestamp;
-use crate::model::id::RunId;
+use crate::model::id::{ProcessId, RunId};
 use crate::model::past::Undone;
 use crate::model::reply::Usage;
 use crate::model::run::Lease;
@@ -97,8 +97,11 @@ pub(super) fn insert_all(
             happened(Event::Retried, next.at)?;
         }
     }
-    if let Some(attempt) = attempt {
-        insert(tx, run, attempt, end.map(Ended::from))?;
+    match (attempt, end) {
+        (Some(attempt), end) => insert(tx, run, attempt, end.map(Ended::from))?,
+        // It ended in a pause: what was said there goes with the attempt before.
+        (None, Some(last)) => self::end(tx, run, last.attempt, last.into())?,
+        (None, None) => {}
     }
     if let Some(end) = end {
         happened(end.event, end.at)?;
@@ -106,9 +109,9 @@ pub(super) fn insert_all(
     Ok(lease)
 }
 
-/// Ends an attempt, unless it has ended before.
+/// Ends an attempt. Where it has ended before, what was said since is added to its log.
 pub(super) fn end(tx: &Connection, run: RunId, attempt: u32, ended: Ended<'_>) -> rusqlite::Result<()> {
-    tx.prepare_cached(
+    let now = tx.prepare_cached(
         "UPDATE attempt SET ended = ?4, word = ?5, fuel = ?6, memory = ?7, effects = ?8, millis = ?9, log = ?10,
              undone = ?11
          WHERE run = ?1 AND step = ?2 AND attempt = ?3 AND ended IS NULL",
@@ -126,25 +129,39 @@ pub(super) fn end(tx: &Connection, run: RunId, attempt: u32, ended: Ended<'_>) -
         ended.log,
         ended.undone.and_then(|undone| serde_json::to_string(undone).ok()),
     ])?;
+    if now == 0 && !ended.log.is_empty() {
+        tx.prepare_cached(
+            "UPDATE attempt SET log = log || ?4 WHERE run = ?1 AND step = ?2 AND attempt = ?3",
+        )?
+        .execute(params![run.bytes(), STEP, attempt, ended.log])?;
+    }
     Ok(())
 }
 
 /// Ends an attempt that another follows.
 pub(super) fn rest(tx: &Connection, lease: Lease, rest: &Rest) -> rusqlite::Result<Rested> {
     let held = tx
-        .prepare_cached("SELECT 1 FROM run WHERE id = ?1 AND lease = ?2 AND state = 'running'")?
-        .exists(params![lease.run.bytes(), number(lease)])?;
-    if !held {
-        return Ok(Rested::Lost);
-    }
+        .prepare_cached("SELECT held > 0 FROM run WHERE id = ?1 AND lease = ?2 AND state = 'running'")?
+        .query_row(params![lease.run.bytes(), number(lease)], |row| row.get(0))
+        .optional()?;
+    let Some(held) = held else { return Ok(Rested::Lost) };
     if let Some(reports) = &rest.reports
         && let Err(why) = health::hear(tx, reports)?
     {
         return Ok(Rested::Refused(why));
     }
     let next = Lease { run: lease.run, number: lease.number + 1 };
-    tx.prepare_cached("UPDATE run SET state = ?2, lease = ?3, wakes = ?4 WHERE id = ?1")?
-        .execute(params![lease.run.bytes(), RunState::BackingOff.word(), number(next), rest.wakes.0])?;
+    tx.prepare_cached(
+        "UPDATE run SET state = ?2, lease = ?3, wakes = ?4, waits = ?5, owner = COALESCE(?6, owner) WHERE id = ?1",
+    )?
+    .execute(params![
+        lease.run.bytes(),
+        RunState::BackingOff.word(),
+        number(next),
+        rest.wakes.0,
+        rest.at.0,
+        (!rest.holds).then_some(ProcessId::NOBODY.0),
+    ])?;
     insert_event(tx, next, Event::BackedOff, rest.at, None)?;
     for outcome in &rest.outcomes {
         update_effect(tx, lease.run, outcome)?;
@@ -152,6 +169,10 @@ pub(super) fn rest(tx: &Connection, lease: Lease, rest: &Rest) -> rusqlite::Resu
     end(tx, lease.run, rest.attempt, rest.into())?;
     end_step_state(tx, lease.run, RunState::BackingOff)?;
     staged::write(tx, lease.run, STEP, &rest.staged)?;
+    let spent = rest.staged.spent();
+    if held || spent > 0 {
+        budgets::settle(tx, lease.run, spent, rest.holds, rest.at)?;
+    }
     Ok(Rested::Waits(next))
 }
 

@@ -75,6 +75,16 @@ pub(super) fn let_go(tx: &Connection, run: [u8; 16]) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Lets go of what lay there before a change that was put back, or never made.
+pub(super) fn let_go_of(tx: &Connection, run: RunId, attempt: u32, ordinal: u32) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE change SET content = NULL, size = 0
+         WHERE run = ?1 AND step = ?2 AND attempt = ?3 AND ordinal = ?4 AND content IS NOT NULL",
+    )?
+    .execute(params![run.bytes(), STEP, attempt, ordinal])?;
+    Ok(())
+}
+
 fn mark_word(mark: &Mark) -> &'static str {
     match mark {
         Mark::Nothing => "nothing",

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::super::{Kept, KeyLife};
 use super::attachments::{self, Way};
+use super::budgets::Holds;
 use super::write::{STEP, insert_event, number, trimmed};
 use crate::model::clock::Timestamp;
 use crate::model::id::RunId;
@@ -20,36 +21,56 @@ pub(super) struct Last {
     pub(super) rearms: bool,
     pub(super) life: KeyLife,
     pub(super) at: Timestamp,
+    /// Since when it stands so: what was not touched has stood so before.
+    pub(super) since: Timestamp,
 }
 
-/// Leaves the run in its state, and its key with its time; nothing where the lease is lost.
-pub(super) fn end_run(tx: &Connection, lease: Lease, last: Last, by: Option<&str>) -> rusqlite::Result<bool> {
+/// Leaves the run in its state, and its key with its time, and tells whether it holds anything of budgets; none where the
+/// lease is lost.
+pub(super) fn end_run(
+    tx: &Connection,
+    lease: Lease,
+    last: Last,
+    by: Option<&str>,
+) -> rusqlite::Result<Option<Holds>> {
     let next = Lease { run: lease.run, number: lease.number + 1 };
-    let scope = tx
-        .prepare_cached(
-            "UPDATE run SET state = ?3, lease = ?4, ended = ?5, rearms = ?6, wakes = NULL
-             WHERE id = ?1 AND lease = ?2 RETURNING key",
-        )?
-        .query_row(
-            params![
-                lease.run.bytes(),
-                number(lease),
-                last.state.word(),
-                number(next),
-                last.at.0,
-                last.rearms
-            ],
-            |row| row.get::<_, Option<[u8; 32]>>(0),
-        )
+    // What an update returns is first laid into a table made for it: to look before costs less.
+    let found = tx
+        .prepare_cached("SELECT key, held FROM run WHERE id = ?1 AND lease = ?2")?
+        .query_row(params![lease.run.bytes(), number(lease)], |row| {
+            Ok((row.get::<_, Option<[u8; 32]>>(0)?, Holds(row.get::<_, i64>(1)? > 0)))
+        })
         .optional()?;
-    let Some(scope) = scope else { return Ok(false) };
+    let Some((scope, holds)) = found else { return Ok(None) };
+    tx.prepare_cached(
+        "UPDATE run SET state = ?2, lease = ?3, ended = ?4, rearms = ?5, wakes = NULL WHERE id = ?1",
+    )?
+    .execute(params![lease.run.bytes(), last.state.word(), number(next), last.since.0, last.rearms])?;
     insert_event(tx, next, last.event, last.at, by)?;
     if let Some(scope) = scope {
-        let (expires, guarded) = key_end(last.state, last.life, last.at);
+        let (expires, guarded) = key_end(last.state, last.life, last.since);
         tx.prepare_cached("UPDATE key SET expires = ?3, guarded = ?4 WHERE scope = ?1 AND run = ?2")?
             .execute(params![scope, lease.run.bytes(), expires, guarded])?;
     }
-    Ok(true)
+    Ok(Some(holds))
+}
+
+/// Writes down something that happened to a run and leaves it as it stands; nothing where the lease is lost.
+pub(super) fn note(
+    tx: &Connection,
+    lease: Lease,
+    event: Event,
+    at: Timestamp,
+) -> rusqlite::Result<Option<Lease>> {
+    let next = Lease { run: lease.run, number: lease.number + 1 };
+    let held = tx
+        .prepare_cached("UPDATE run SET lease = ?3 WHERE id = ?1 AND lease = ?2")?
+        .execute(params![lease.run.bytes(), number(lease), number(next)])?;
+    if held == 0 {
+        return Ok(None);
+    }
+    insert_event(tx, next, event, at, None)?;
+    Ok(Some(next))
 }
 
 /// Writes down what a rollback needs to know of the outcome, where there is such.
@@ -73,16 +94,15 @@ pub(super) fn end_step(
     (stored, kept): (&Stored, &Kept),
     word: &str,
 ) -> rusqlite::Result<()> {
-    let payload: i64 = tx
-        .prepare_cached(
-            "UPDATE step SET state = ?3, word = ?4 WHERE run = ?1 AND step = ?2 RETURNING payload",
-        )?
-        .query_row(params![run.bytes(), STEP, state.step_word(), word], |row| row.get(0))?;
+    tx.prepare_cached("UPDATE step SET state = ?3, word = ?4 WHERE run = ?1 AND step = ?2")?
+        .execute(params![run.bytes(), STEP, state.step_word(), word])?;
     tx.prepare_cached(
-        "UPDATE payload SET ok = ?2, body = ?3, trimmed = ?4, whole = ?5, output = ?6, attached = ?7 WHERE id = ?1",
+        "UPDATE payload SET ok = ?3, body = ?4, trimmed = ?5, whole = ?6, output = ?7, attached = ?8
+         WHERE id = (SELECT payload FROM step WHERE run = ?1 AND step = ?2)",
     )?
     .execute(params![
-        payload,
+        run.bytes(),
+        STEP,
         stored.ok,
         stored.body,
         trimmed(stored),

@@ -9,11 +9,20 @@ use crate::model::health::{Health, NoRetry, Reports};
 use crate::model::id::ToolName;
 use crate::model::retry::Tokens;
 
-/// Of one tool, each origin where anything went wrong of late.
-pub(super) fn of(db: &Connection, tool: &ToolName) -> rusqlite::Result<Vec<(String, Health)>> {
-    db.prepare_cached("SELECT origin, breaker, tokens FROM health WHERE tool = ?1 ORDER BY origin")?
-        .query_map(params![tool.to_string()], |row| Ok((row.get(0)?, health(row, 1)?)))?
-        .collect()
+/// The most origins of one tool that are kept: under a pattern they are whatever its requests name.
+const MOST: u32 = 256;
+
+/// Of one tool and these origins, each where anything went wrong of late.
+pub(super) fn of(
+    db: &Connection,
+    tool: &ToolName,
+    origins: &[String],
+) -> rusqlite::Result<Vec<(String, Health)>> {
+    let mut found = Vec::new();
+    for origin in origins {
+        found.extend(find(db, tool, origin)?.map(|health| (origin.clone(), health)));
+    }
+    Ok(found)
 }
 
 /// Of every tool, each origin where anything went wrong of late.
@@ -86,11 +95,13 @@ pub(super) fn force(tx: &Connection, force: &Force) -> rusqlite::Result<()> {
 }
 
 fn one(tx: &Connection, tool: &ToolName, origin: &str) -> rusqlite::Result<Health> {
-    let found = tx
-        .prepare_cached("SELECT breaker, tokens FROM health WHERE tool = ?1 AND origin = ?2")?
+    find(tx, tool, origin).map(Option::unwrap_or_default)
+}
+
+fn find(db: &Connection, tool: &ToolName, origin: &str) -> rusqlite::Result<Option<Health>> {
+    db.prepare_cached("SELECT breaker, tokens FROM health WHERE tool = ?1 AND origin = ?2")?
         .query_row(params![tool.to_string(), origin], |row| health(row, 0))
-        .optional()?;
-    Ok(found.unwrap_or_default())
+        .optional()
 }
 
 fn health(row: &Row<'_>, first: usize) -> rusqlite::Result<Health> {
@@ -113,5 +124,21 @@ fn write(tx: &Connection, tool: &ToolName, origin: &str, health: &Health) -> rus
          ON CONFLICT (tool, origin) DO UPDATE SET breaker = ?3, tokens = ?4",
     )?
     .execute(params![tool.to_string(), origin, breaker, health.tokens.left])?;
+    let kept: u32 = tx
+        .prepare_cached("SELECT count(*) FROM health WHERE tool = ?1")?
+        .query_row(params![tool.to_string()], |row| row.get(0))?;
+    if kept > MOST { forget(tx, tool, origin) } else { Ok(()) }
+}
+
+/// Forgets the origin of this tool, but for one, of which nothing was heard for longest; what an operator said stays.
+fn forget(tx: &Connection, tool: &ToolName, but: &str) -> rusqlite::Result<()> {
+    let known: Vec<(String, Health)> = tx
+        .prepare_cached("SELECT origin, breaker, tokens FROM health WHERE tool = ?1 AND origin != ?2")?
+        .query_map(params![tool.to_string(), but], |row| Ok((row.get(0)?, health(row, 1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let left = known.iter().filter(|(_, health)| health.breaker.forced.is_none());
+    let Some((origin, _)) = left.min_by_key(|(_, health)| health.breaker.latest()) else { return Ok(()) };
+    tx.prepare_cached("DELETE FROM health WHERE tool = ?1 AND origin = ?2")?
+        .execute(params![tool.to_string(), origin])?;
     Ok(())
 }

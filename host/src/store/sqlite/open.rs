@@ -24,6 +24,13 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007.sql"),
     include_str!("migrations/0008.sql"),
     include_str!("migrations/0009.sql"),
+    include_str!("migrations/0010.sql"),
+    include_str!("migrations/0011.sql"),
+    include_str!("migrations/0012.sql"),
+    include_str!("migrations/0013.sql"),
+    include_str!("migrations/0014.sql"),
+    include_str!("migrations/0015.sql"),
+    include_str!("migrations/0016.sql"),
 ];
 
 /// How long another process may hold the file before this one gives up.
@@ -31,6 +38,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often the gate is looked at while another process is inside: a group of writes takes about as long.
 const LOOK: Duration = Duration::from_micros(200);
+
+/// The pages that the writer keeps, in KiB. A commit that has balanced a tree walks over all of them, and what it needs most,
+/// the latest rows of each table, is few.
+const CACHE: u32 = 4096;
 
 /// The oldest SQLite in which two connections that write and checkpoint at once cannot lose a commit.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -144,7 +155,7 @@ pub(super) fn connection(file: &Path, durability: Durability) -> Result<Connecti
              PRAGMA trusted_schema = OFF;
              PRAGMA cell_size_check = ON;
              PRAGMA mmap_size = 0;
-             PRAGMA cache_size = -16384;
+             PRAGMA cache_size = -{CACHE};
              PRAGMA wal_autocheckpoint = 4000;"
         ))
         .map_err(fail)?;
@@ -221,4 +232,41 @@ pub(super) fn secret(connection: &Connection, file: &Path) -> Result<[u8; 32], S
         .execute("INSERT INTO host (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING", params![made])
         .map_err(fail)?;
     stored().map_err(fail)?.ok_or_else(|| StoreFailure::Damaged(file.to_path_buf(), "no secret".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::types::Value;
+
+    use super::super::read::UNDER_WAY;
+    use super::*;
+
+    /// What SQLite says of how it would run a statement, whose values are all nothing.
+    fn explained(db: &Connection, explain: &str, statement: &str, column: usize) -> Vec<String> {
+        let mut query = db.prepare(&format!("{explain} {statement}")).unwrap();
+        let values = vec![Value::Null; query.parameter_count()];
+        let told = query.query_map(rusqlite::params_from_iter(values), |row| row.get(column)).unwrap();
+        told.collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    #[test]
+    fn writing_a_run_makes_no_table_on_the_way_and_runs_under_way_are_found_by_their_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("airlock.db");
+        let mut db = connection(&file, Durability::Full).unwrap();
+        migrate(&mut db, &file).unwrap();
+        for statement in [
+            "INSERT INTO run (id, state, lease, owner, caller, trace, began) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "UPDATE run SET state = ?2, lease = ?3, owner = ?4, ended = ?5, removed = ?6 WHERE id = ?1",
+        ] {
+            let steps = explained(&db, "EXPLAIN", statement, 1);
+            assert!(steps.iter().all(|step| step != "OpenEphemeral"), "{statement}: {steps:?}");
+        }
+        let found = format!("SELECT id FROM run WHERE ({UNDER_WAY}) AND owner <> ?1");
+        let plan = explained(&db, "EXPLAIN QUERY PLAN", &found, 3).join("; ");
+        assert!(plan.contains("run_under_way"), "{plan}");
+        let over = "SELECT id FROM run WHERE removed IS NULL AND ended < ?1 ORDER BY ended LIMIT ?2";
+        let plan = explained(&db, "EXPLAIN QUERY PLAN", over, 3).join("; ");
+        assert!(plan.contains("run_to_empty") && !plan.contains("TEMP B-TREE"), "{plan}");
+    }
 }

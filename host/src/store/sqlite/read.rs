@@ -5,16 +5,21 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::super::{Kept, KeyFound, Ledger, Room, StoreFailure};
 use super::attachments::{self, Way};
-use super::{SqliteStore, answers, changes, health, staged, survey};
+use super::{SqliteStore, answers, budgets, changes, driving, guard, health, refused, staged, survey};
 use crate::model::attachment::Attachment;
+use crate::model::budget::{Budget, Day, Sums};
 use crate::model::caller::ToolPattern;
 use crate::model::change::Recorded;
 use crate::model::clock::Timestamp;
+use crate::model::costs::{By, Costs};
 use crate::model::effect::{Answered, Effect, EffectState};
+use crate::model::guard::Guard;
 use crate::model::health::Health;
 use crate::model::id::{CallerName, Digest, ProcessId, RunId, ToolName, TraceId, UserName};
-use crate::model::key::{Known, KnownRun};
+use crate::model::key::Known;
+use crate::model::late::Late;
 use crate::model::manifest::{Cleanup, Repeat};
+use crate::model::refused::Refused;
 use crate::model::reply::{Stored, Usage};
 use crate::model::run::{Attempt, Does, Happened, Lease, Record, Removed, Summary, Told};
 use crate::model::state::{RunState, Standing};
@@ -25,21 +30,24 @@ impl Ledger for SqliteStore {
         let mut found = self.read(|db| {
             db.prepare_cached(
                 "SELECT k.action, k.expires, k.guarded, r.id, r.state, r.lease, r.owner, r.rearms, s.attempts,
-                        p.ok, p.body, a.fuel, a.memory, a.effects, a.millis, r.removed, p.trimmed, p.attached,
-                        s.cost
+                        p.ok, p.body, COALESCE(a.fuel, 0), COALESCE(a.memory, 0), COALESCE(a.effects, 0),
+                        COALESCE(a.millis, 0), r.removed, p.trimmed, p.attached,
+                        s.cost, r.delivered
                  FROM key k JOIN run r ON r.id = k.run JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
-                 JOIN attempt a ON a.run = r.id AND a.step = s.step AND a.attempt = s.attempts
+                 LEFT JOIN attempt a ON a.run = r.id AND a.step = s.step AND a.attempt = s.attempts
                  WHERE k.scope = ?1",
             )?
             .query_row(params![scope.0], |row| key_found(row, at))
             .optional()
         })?;
-        if let Some(found) = &mut found
-            && let Some(run) = &mut found.known.run
-        {
-            run.orphaned = run.state.under_way() && self.gone(found.owner);
+        if let Some(found) = &mut found {
+            found.known.orphaned = found.known.state.under_way() && self.gone(found.owner);
         }
         Ok(found)
+    }
+
+    fn repeated(&self, guard: &Guard, at: Timestamp) -> Result<Option<RunId>, StoreFailure> {
+        self.read(|db| guard::place(db, guard, at).map(|place| place.repeats))
     }
 
     fn run(&self, run: RunId) -> Result<Option<Record>, StoreFailure> {
@@ -49,7 +57,7 @@ impl Ledger for SqliteStore {
                     "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word, r.user, r.lease, r.owner,
                             k.text, s.action, r.trace, p.input, p.ok, p.body, r.rearms, s.repeat,
                             r.removed, p.input_hash, p.body_hash, p.trimmed, p.attached, p.unshown, s.cost,
-                            s.fingerprint, s.cleanup, r.model, r.reason, r.wakes
+                            s.fingerprint, s.cleanup, r.model, r.reason, r.wakes, r.delivered, r.until, r.scene
                      FROM run r JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
                      LEFT JOIN key k ON k.scope = r.key AND k.run = r.id
                      WHERE r.id = ?1",
@@ -67,11 +75,16 @@ impl Ledger for SqliteStore {
         most: u32,
     ) -> Result<Vec<Summary>, StoreFailure> {
         let narrowed = standing.map(stands).unwrap_or_default();
+        let order = match standing {
+            Some(Standing::Suspended) => "r.ended, r.id",
+            Some(Standing::Running | Standing::Completed | Standing::Failed | Standing::RolledBack)
+            | None => "r.id DESC",
+        };
         self.read(|db| {
             db.prepare_cached(&format!(
                 "SELECT r.id, r.state, s.tool, r.caller, s.attempts, r.began, r.ended, s.word, r.user
                  FROM run r JOIN step s ON s.run = r.id
-                 WHERE r.id BETWEEN ?1 AND ?2 {narrowed} ORDER BY r.id DESC LIMIT ?3"
+                 WHERE r.id BETWEEN ?1 AND ?2 {narrowed} ORDER BY {order} LIMIT ?3"
             ))?
             .query_map(params![range.0.bytes(), range.1.bytes(), most], summary)?
             .collect()
@@ -86,10 +99,24 @@ impl Ledger for SqliteStore {
         self.read(|db| survey::counted(db, from, tools))
     }
 
+    fn costs(&self, from: RunId, by: Option<By>) -> Result<Costs, StoreFailure> {
+        self.read(|db| survey::costs(db, from, by))
+    }
+
+    fn budgets(&self, day: Day) -> Result<Vec<(Budget, Sums)>, StoreFailure> {
+        self.read(|db| budgets::of_day(db, day))
+    }
+
+    fn refused(&self, trace: &TraceId, most: u32) -> Result<Vec<Refused>, StoreFailure> {
+        self.read(|db| refused::of(db, trace, most))
+    }
+
     fn unfinished(&self) -> Result<Vec<(RunId, ProcessId)>, StoreFailure> {
         self.read(|db| {
-            db.prepare_cached(&format!("SELECT id, owner FROM run WHERE {UNDER_WAY}"))?
-                .query_map([], |row| Ok((RunId::from_bytes(row.get(0)?), ProcessId(row.get(1)?))))?
+            db.prepare_cached(&format!("SELECT id, owner FROM run WHERE ({UNDER_WAY}) AND owner <> ?1"))?
+                .query_map(params![ProcessId::NOBODY.0], |row| {
+                    Ok((RunId::from_bytes(row.get(0)?), ProcessId(row.get(1)?)))
+                })?
                 .collect()
         })
     }
@@ -141,8 +168,8 @@ impl Ledger for SqliteStore {
         self.read(|db| staged::room(db, plugin, key))
     }
 
-    fn health(&self, tool: &ToolName) -> Result<Vec<(String, Health)>, StoreFailure> {
-        self.read(|db| health::of(db, tool))
+    fn health(&self, tool: &ToolName, origins: &[String]) -> Result<Vec<(String, Health)>, StoreFailure> {
+        self.read(|db| health::of(db, tool, origins))
     }
 
     fn ill(&self) -> Result<Vec<(ToolName, String, Health)>, StoreFailure> {
@@ -162,12 +189,12 @@ impl Ledger for SqliteStore {
     }
 }
 
-/// The runs that a process drives, each state by an index that it stands in.
-const UNDER_WAY: &str = "state IN ('running', 'backing_off', 'rolling_back')";
+/// The runs that a process drives: by an index, which is used where the condition stands as it does there.
+pub(super) const UNDER_WAY: &str = "state = 'running' OR state = 'backing_off' OR state = 'rolling_back'";
 
 /// The condition of standing so. States that few runs are in have an index each, which is used where the condition
 /// stands as it does in the index.
-fn stands(standing: Standing) -> String {
+pub(super) fn stands(standing: Standing) -> String {
     let words: Vec<String> = standing.states().map(|state| format!("'{}'", state.word())).collect();
     let one = format!("AND r.state IN ({})", words.join(", "));
     match standing {
@@ -187,7 +214,9 @@ fn key_found(row: &Row<'_>, at: Timestamp) -> rusqlite::Result<KeyFound> {
     let state = word(row, 4, RunState::from_word)?;
     let known = Known {
         action: Digest(row.get(0)?),
-        run: Some(KnownRun { state, rearms: row.get(7)?, orphaned: false }),
+        state,
+        rearms: row.get(7)?,
+        orphaned: false,
         // A clock that goes back brings no text back that is gone.
         expired: removed.is_some() || expires.is_some_and(|expires| expires < at.0),
         guarded: guarded.is_none_or(|guarded| guarded >= at.0),
@@ -200,6 +229,7 @@ fn key_found(row: &Row<'_>, at: Timestamp) -> rusqlite::Result<KeyFound> {
         attempts: row.get(8)?,
         stored: stored(row, 9, 16)?,
         usage: usage(row, 11, 18)?,
+        undelivered: row.get::<_, Option<bool>>(19)? == Some(false),
     })
 }
 
@@ -255,6 +285,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         trace: TraceId(row.get(13)?),
         told: Told { model: row.get(28)?, reason: row.get(29)? },
         wakes: row.get::<_, Option<i64>>(30)?.map(Timestamp),
+        background: driving::background(row, 32)?,
         input: if removed.is_none() { Some(row.get(14)?) } else { None },
         stored: stored(row, 15, 22)?,
         unshown: json(row, 24)?.unwrap_or_default(),
@@ -262,9 +293,11 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         fingerprint: row.get(26)?,
         cleanup: row.get::<_, Option<String>>(27)?.as_deref().and_then(Cleanup::from_word),
         rearms: row.get(17)?,
+        undelivered: row.get::<_, Option<bool>>(31)? == Some(false),
         usage: Usage { cost: unsigned(row, 25)?, ..Usage::default() },
         attempts: Vec::new(),
         effects: Vec::new(),
+        late: Vec::new(),
         costs: Vec::new(),
         saved: None,
         events: Vec::new(),
@@ -316,10 +349,15 @@ fn complete(db: &Connection, mut record: Record) -> rusqlite::Result<Record> {
     }
     record.effects = db
         .prepare_cached(
-            "SELECT attempt, ordinal, repeat, method, target, request, key, state, status FROM effect
+            "SELECT attempt, ordinal, repeat, method, target, request, key, state, status, said FROM effect
              WHERE run = ?1 ORDER BY attempt, ordinal",
         )?
-        .query_map(params![id], effect)?
+        .query_map(params![id], |row| {
+            let effect = effect(row)?;
+            let said = row.get::<_, Option<String>>(9)?.and_then(|said| EffectState::from_word(&said));
+            record.late.extend(said.and_then(|said| Late::of(&effect, said)));
+            Ok(effect)
+        })?
         .collect::<rusqlite::Result<_>>()?;
     record.events = db
         .prepare_cached("SELECT at, event, person FROM event WHERE run = ?1 ORDER BY number")?

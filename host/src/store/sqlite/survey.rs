@@ -5,8 +5,13 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 
 use super::read::{unsigned, word};
+use super::{refused, staged};
+use crate::model::budget::Day;
 use crate::model::caller::ToolPattern;
+use crate::model::clock::Timestamp;
+use crate::model::costs::{self, By, Costs};
 use crate::model::id::{RunId, TraceId};
+use crate::model::staged::Category;
 use crate::model::state::{RunState, Standing};
 use crate::model::stats::{Count, Counted, ToolStats};
 
@@ -15,6 +20,41 @@ pub(super) fn traced(db: &Connection, trace: &TraceId, most: u32) -> rusqlite::R
     db.prepare_cached("SELECT id FROM run WHERE trace = ?1 ORDER BY id LIMIT ?2")?
         .query_map(params![trace.0, most], |row| Ok(RunId::from_bytes(row.get(0)?)))?
         .collect()
+}
+
+/// What the runs cost that are not before this one; their costs lie in the order of runs.
+pub(super) fn costs(db: &Connection, from: RunId, by: Option<By>) -> rusqlite::Result<Costs> {
+    let mut count = costs::Count::default();
+    let mut query = db.prepare_cached(
+        "SELECT c.run, s.tool, r.caller, r.user, r.began, c.category, c.what, c.micros,
+                c.input_tokens, c.output_tokens, c.priced
+         FROM cost c CROSS JOIN run r ON r.id = c.run CROSS JOIN step s ON s.run = c.run AND s.step = c.step
+         WHERE c.run >= ?1",
+    )?;
+    let mut rows = query.query(params![from.bytes()])?;
+    while let Some(row) = rows.next()? {
+        let tool = row.get_ref(1)?.as_str()?;
+        let (caller, user) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?);
+        let under = match by {
+            None => None,
+            Some(By::Caller) => Some(caller.to_owned()),
+            Some(By::User) => {
+                Some(user.map_or_else(|| caller.to_owned(), |user| format!("{user} of {caller}")))
+            }
+            Some(By::Tool) => Some(tool.to_owned()),
+            Some(By::Day) => Some(Day::of(Timestamp(row.get(4)?)).to_string()),
+        };
+        count.add(costs::Entry {
+            run: RunId::from_bytes(row.get(0)?),
+            tool,
+            under,
+            category: word(row, 5, Category::from_word)?,
+            what: row.get_ref(6)?.as_str()?,
+            micros: unsigned(row, 7)?,
+            tokens: staged::tokens(row, 8)?,
+        });
+    }
+    Ok(count.costs())
 }
 
 /// How the calls of these tools went whose runs are not before this one. Both tables lie in the order of runs, so that
@@ -39,5 +79,6 @@ pub(super) fn counted(db: &Connection, from: RunId, tools: &ToolPattern) -> rusq
             took: millis.filter(|_| state.standing() != Standing::Running).map(Duration::from_millis),
         });
     }
+    refused::count(db, from, &mut count)?;
     Ok(count.stats())
 }

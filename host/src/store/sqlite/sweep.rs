@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, params};
 
-use super::{answers, attachments, changes};
+use super::{answers, attachments, budgets, changes, guard, refused};
+use crate::model::budget::Day;
 use crate::model::clock::Timestamp;
 use crate::model::id::Digest;
 
@@ -16,6 +17,9 @@ pub(super) struct Found {
     at: Timestamp,
     ended_before: Timestamp,
     keys: Vec<[u8; 32]>,
+    guards: Vec<guard::Old>,
+    /// Of calls that were refused, and of sums of budgets, at most so many.
+    most: u32,
     payloads: Vec<Payload>,
 }
 
@@ -33,9 +37,12 @@ pub(super) fn find(db: &Connection, at: Timestamp, payloads: Duration, most: u32
         .prepare_cached("SELECT scope FROM key WHERE guarded < ?1 LIMIT ?2")?
         .query_map(params![at.0, most], |row| row.get(0))?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    let left = most.saturating_sub(u32::try_from(keys.len()).unwrap_or(u32::MAX));
+    let less = |most: u32, found: usize| most.saturating_sub(u32::try_from(found).unwrap_or(u32::MAX));
+    let left = less(most, keys.len());
+    let guards = guard::old(db, at, left)?;
+    let left = less(left, guards.len());
     let ended_before = at.minus(payloads);
-    Ok(Found { payloads: texts(db, at, ended_before, left)?, at, ended_before, keys })
+    Ok(Found { payloads: texts(db, at, ended_before, left)?, at, ended_before, keys, guards, most })
 }
 
 fn texts(
@@ -52,7 +59,7 @@ fn texts(
                 + (SELECT coalesce(sum(c.size), 0) FROM change c WHERE c.run = r.id)
                 + (SELECT coalesce(sum(length(w.body)), 0) FROM answer w WHERE w.run = r.id)
          FROM run r JOIN step s ON s.run = r.id JOIN payload p ON p.id = s.payload
-         WHERE r.state IN ('completed', 'failed', 'rolled_back') AND r.removed IS NULL AND r.ended < ?1
+         WHERE r.state IN ('completed', 'failed', 'timed_out', 'rolled_back') AND r.removed IS NULL AND r.ended < ?1
            AND NOT EXISTS (SELECT 1 FROM key k
                            WHERE k.scope = r.key AND k.run = r.id AND (k.expires IS NULL OR k.expires >= ?2))
          ORDER BY r.ended LIMIT ?3",
@@ -84,6 +91,11 @@ pub(super) fn remove(tx: &Connection, found: &Found) -> rusqlite::Result<u32> {
             .prepare_cached("DELETE FROM key WHERE scope = ?1 AND guarded < ?2")?
             .execute(params![scope, found.at.0])?;
     }
+    for old in &found.guards {
+        gone += guard::let_go(tx, old)?;
+    }
+    gone += refused::remove(tx, found.ended_before, found.most)?;
+    gone += budgets::let_go(tx, Day::of(found.ended_before), found.most)?;
     // What calls free is soon written over; what goes here is not to be found in free pages either.
     tx.execute_batch("PRAGMA secure_delete = ON")?;
     for payload in &found.payloads {
@@ -97,7 +109,7 @@ fn empty(tx: &Connection, found: &Found, payload: &Payload) -> rusqlite::Result<
     let marked = tx
         .prepare_cached(
             "UPDATE run SET removed = ?2, reason = NULL
-             WHERE id = ?1 AND state IN ('completed', 'failed', 'rolled_back') AND removed IS NULL AND ended < ?3",
+             WHERE id = ?1 AND state IN ('completed', 'failed', 'timed_out', 'rolled_back') AND removed IS NULL AND ended < ?3",
         )?
         .execute(params![payload.run, found.at.0, found.ended_before.0])?;
     if marked == 1 {

@@ -5,24 +5,28 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 
 use super::super::{
-    Ask, Asked, Decided, End, Force, Journal, Kept, NewRun, Outcome, Pending, Reserved, Rest, Rested,
-    RollbackEnd, Take,
+    Ask, Asked, Charge, Decided, End, Force, Journal, Kept, NewRun, Outcome, Pending, Reserved, Rest, Rested,
+    RollbackEnd, Take, Taken,
 };
 use super::attachments::{self, Way};
-use super::ends::{Last, end_run, end_step, key_end, leave};
-use super::{SqliteStore, answers, attempts, changes, health, staged, sweep};
+use super::budgets::Of;
+use super::ends::{Last, end_run, end_step, key_end, leave, note};
+use super::{
+    SqliteStore, answers, attempts, budgets, changes, driving, guard, health, refused, staged, sweep,
+};
 use crate::model::change::Change;
 use crate::model::clock::Timestamp;
 use crate::model::effect::{Effect, EffectState};
+use crate::model::guard::held_against;
 use crate::model::health::{NoRetry, Reports};
-use crate::model::id::{RunId, UserName};
+use crate::model::id::{Digest, RunId, UserName};
 use crate::model::pointer::Unshown;
+use crate::model::refused::Refused;
 use crate::model::reply::Stored;
-use crate::model::run::{Does, Lease};
+use crate::model::run::Lease;
 use crate::model::state::{Event, RunState};
 
-/// A lone call makes a run of one step.
-pub(super) const STEP: u32 = 1;
+pub(super) use crate::model::run::LONE_STEP as STEP;
 
 /// The number of a run's first lease.
 const FIRST: u64 = 1;
@@ -36,47 +40,8 @@ impl Journal for SqliteStore {
         self.writer.submit(move |tx| insert_run(tx, &new, Some(&end)))
     }
 
-    fn take(&self, take: Take) -> Pending<Option<Lease>> {
-        self.writer.submit(move |tx| {
-            let next = Lease { run: take.lease.run, number: take.lease.number + 1 };
-            // The run is open again, so its key does not lapse.
-            let kept = tx
-                .prepare_cached(
-                    "UPDATE key SET expires = NULL, guarded = NULL
-                     WHERE scope = (SELECT key FROM run WHERE id = ?1 AND lease = ?2) AND run = ?1",
-                )?
-                .execute(params![take.lease.run.bytes(), number(take.lease)])?;
-            // A key that re-arms must still be this run's own: one that lapsed may be at another run by now.
-            if take.event == Event::Rearmed && kept == 0 {
-                return Ok(None);
-            }
-            let taken = tx
-                .prepare_cached(
-                    "UPDATE run SET state = ?5, lease = ?3, owner = ?4, ended = NULL, rearms = 0, wakes = NULL
-                     WHERE id = ?1 AND lease = ?2",
-                )?
-                .execute(params![
-                    take.lease.run.bytes(),
-                    number(take.lease),
-                    number(next),
-                    take.owner.0,
-                    take.state.word()
-                ])?;
-            if taken == 0 {
-                return Ok(None);
-            }
-            insert_event(tx, next, take.event, take.at, take.by.as_deref())?;
-            let Some(attempt) = take.attempt else { return Ok(Some(next)) };
-            attempts::insert(tx, take.lease.run, attempt, None)?;
-            if attempt.does == Does::Call {
-                tx.prepare_cached(
-                    "UPDATE step SET attempts = ?3, state = 'running', fingerprint = NULL, cleanup = NULL
-                     WHERE run = ?1 AND step = ?2",
-                )?
-                .execute(params![take.lease.run.bytes(), STEP, attempt.attempt])?;
-            }
-            Ok(Some(next))
-        })
+    fn take(&self, take: Take) -> Pending<Taken> {
+        self.writer.submit(move |tx| driving::take(tx, &take))
     }
 
     fn intend(&self, lease: Lease, effect: Effect, change: Option<Change>, at: Timestamp) -> Pending<bool> {
@@ -135,11 +100,9 @@ impl Journal for SqliteStore {
 
     fn settle(&self, lease: Lease, end: End) -> Pending<bool> {
         self.writer.submit(move |tx| {
-            let last =
-                Last { state: end.state, event: end.event, rearms: end.rearms, life: end.life, at: end.at };
-            if !end_run(tx, lease, last, None)? {
-                return Ok(false);
-            }
+            let End { state, event, rearms, life, at, .. } = end;
+            let last = Last { state, event, rearms, life, at, since: at };
+            let Some(holds) = end_run(tx, lease, last, None)? else { return Ok(false) };
             for outcome in &end.outcomes {
                 update_effect(tx, lease.run, outcome)?;
             }
@@ -147,6 +110,7 @@ impl Journal for SqliteStore {
             end_step(tx, lease.run, end.state, (&end.stored, &end.kept), &end.word)?;
             leave(tx, lease.run, end.fingerprint.as_deref(), end.cleanup)?;
             staged::write(tx, lease.run, STEP, &end.staged)?;
+            budgets::end(tx, lease.run, holds, end.staged.spent(), end.at)?;
             hear(tx, &end)?;
             Ok(true)
         })
@@ -155,10 +119,9 @@ impl Journal for SqliteStore {
     fn decide(&self, decided: Decided) -> Pending<bool> {
         self.writer.submit(move |tx| {
             let Decided { lease, event, state, rearms, life, at, .. } = decided;
-            let last = Last { state, event, rearms, life, at };
-            if !end_run(tx, lease, last, Some(&decided.by))? {
-                return Ok(false);
-            }
+            let last = Last { state, event, rearms, life, at, since: at };
+            let Some(holds) = end_run(tx, lease, last, decided.by.as_deref())? else { return Ok(false) };
+            budgets::end(tx, lease.run, holds, 0, at)?;
             close_effects(tx, lease.run, decided.open_effects, at)?;
             end_step(tx, lease.run, state, (&decided.stored, &decided.kept), &decided.word)?;
             Ok(true)
@@ -167,10 +130,9 @@ impl Journal for SqliteStore {
 
     fn roll_back(&self, lease: Lease, end: RollbackEnd) -> Pending<bool> {
         self.writer.submit(move |tx| {
-            let last = Last { state: end.state, event: end.event, rearms: false, life: end.life, at: end.at };
-            if !end_run(tx, lease, last, None)? {
-                return Ok(false);
-            }
+            let RollbackEnd { state, event, rearms, life, at, since, .. } = end;
+            let last = Last { state, event, rearms, life, at, since };
+            let Some(holds) = end_run(tx, lease, last, None)? else { return Ok(false) };
             for outcome in &end.outcomes {
                 update_effect(tx, lease.run, outcome)?;
             }
@@ -181,8 +143,22 @@ impl Journal for SqliteStore {
                 end_step(tx, lease.run, end.state, (stored, &Kept::default()), word)?;
             }
             staged::write(tx, lease.run, STEP, &end.staged)?;
+            budgets::end(tx, lease.run, holds, end.staged.spent(), end.at)?;
             Ok(true)
         })
+    }
+
+    fn note(&self, lease: Lease, event: Event, at: Timestamp) -> Pending<Option<Lease>> {
+        self.writer.submit(move |tx| note(tx, lease, event, at))
+    }
+
+    fn delivered(&self, run: RunId) -> Pending<()> {
+        // Where it is lost, the result is given once more.
+        self.writer.submit_unawaited(move |tx| guard::delivered(tx, run))
+    }
+
+    fn refuse(&self, refused: Refused) -> Pending<()> {
+        self.writer.submit_unawaited(move |tx| refused::insert(tx, &refused))
     }
 
     fn sweep(&self, at: Timestamp, payloads: Duration, most: u32) -> Pending<u32> {
@@ -196,7 +172,19 @@ impl Journal for SqliteStore {
 /// Makes a run, under way or whole. What is written once is written in one statement: this is the hot path.
 fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Result<Reserved> {
     let id = new.run.bytes();
+    let place = guard::place_of(tx, new)?;
+    if place.is_some_and(|place| place.repeats.is_some()) {
+        return Ok(Reserved::Lost);
+    }
     let scope = new.key.as_ref().map(|key| key.scope(&new.caller, new.user.as_ref()));
+    let (of, began) = (Of { caller: &new.caller, user: new.user.as_ref() }, new.attempt.at);
+    if let Some(hold) = &new.charge.hold
+        && let Some(short) = budgets::fits(tx, of, hold, began)?
+    {
+        // Whoever has the key goes before: its result costs nothing more.
+        let lost = scope.map_or(Ok(false), |scope| is_taken(tx, scope, began))?;
+        return Ok(if lost { Reserved::Lost } else { Reserved::Short(Box::new(short)) });
+    }
     if let (Some(key), Some(scope)) = (&new.key, scope) {
         let (expires, guarded) = end.map_or((None, None), |end| key_end(end.state, end.life, end.at));
         let won = tx
@@ -210,17 +198,45 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
             return Ok(Reserved::Lost);
         }
     }
-    let state = end.map_or(RunState::Running, |end| end.state);
+    guard::insert(tx, new, place)?;
+    let unended = if new.background.is_some() { RunState::BackingOff } else { RunState::Running };
+    let state = end.map_or(unended, |end| end.state);
     insert_step(tx, new, end, state)?;
     let past = end.map_or(&[] as &[_], |end| end.past.as_slice());
     let first = (Lease { run: new.run, number: FIRST }, new.attempt);
-    let lease = attempts::insert_all(tx, first, past, end)?;
+    let lease = match &new.background {
+        Some(_) => insert_event(tx, first.0, Event::Queued, began, None).map(|()| first.0)?,
+        None => attempts::insert_all(tx, first, past, end)?,
+    };
+    insert_row(tx, new, end, (lease, state))?;
+    if let Some(end) = end {
+        staged::write(tx, new.run, STEP, &end.staged)?;
+        let before = end.past.iter().map(|past| past.rest.staged.spent());
+        let spent = before.fold(end.staged.spent(), u64::saturating_add);
+        budgets::spend(tx, of, spent, end.at)?;
+        hear(tx, end)?;
+    }
+    // Nothing is held for what nobody is at; that it fits is known by now.
+    let hold = new.charge.hold.filter(|_| new.background.is_none());
+    budgets::charge(tx, new.run, of, &Charge { hold, model: new.charge.model.clone() }, began)?;
+    Ok(Reserved::Won(lease))
+}
+
+fn insert_row(
+    tx: &Connection,
+    new: &NewRun,
+    end: Option<&End>,
+    (lease, state): (Lease, RunState),
+) -> rusqlite::Result<()> {
+    let scope = new.key.as_ref().map(|key| key.scope(&new.caller, new.user.as_ref()));
+    let background = new.background.as_ref();
     tx.prepare_cached(
-        "INSERT INTO run (id, state, lease, owner, caller, trace, began, ended, rearms, key, user, model, reason)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        "INSERT INTO run (id, state, lease, owner, caller, trace, began, ended, rearms, key, user, model, reason,
+             delivered, until, scene, wakes, waits)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17)",
     )?
     .execute(params![
-        id,
+        new.run.bytes(),
         state.word(),
         number(lease),
         new.owner.0,
@@ -233,12 +249,18 @@ fn insert_run(tx: &Connection, new: &NewRun, end: Option<&End>) -> rusqlite::Res
         new.user.as_ref().map(UserName::as_str),
         new.told.model,
         new.told.reason,
+        new.guard.filter(|_| held_against(new.repeat)).map(|_| 0),
+        background.map(|background| background.until.0),
+        background.and_then(|background| background.scene.as_ref()).map(AsRef::<str>::as_ref),
+        background.map(|_| new.attempt.at.0),
     ])?;
-    if let Some(end) = end {
-        staged::write(tx, new.run, STEP, &end.staged)?;
-        hear(tx, end)?;
-    }
-    Ok(Reserved::Won(lease))
+    Ok(())
+}
+
+/// Whether a run has the key, by the rule by which another wins it.
+fn is_taken(tx: &Connection, scope: Digest, at: Timestamp) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT 1 FROM key WHERE scope = ?1 AND (guarded IS NULL OR guarded >= ?2)")?
+        .exists(params![scope.0, at.0])
 }
 
 fn insert_step(tx: &Connection, new: &NewRun, end: Option<&End>, state: RunState) -> rusqlite::Result<()> {
@@ -272,7 +294,7 @@ fn insert_step(tx: &Connection, new: &NewRun, end: Option<&End>, state: RunState
         new.action.0,
         new.repeat.word(),
         state.step_word(),
-        end.map_or(new.attempt.attempt, |end| end.attempt),
+        end.map_or(if new.background.is_some() { 0 } else { new.attempt.attempt }, |end| end.attempt),
         end.map(|end| &end.word),
         payload
     ])?;
@@ -319,12 +341,17 @@ pub(super) fn update_effect(tx: &Connection, run: RunId, outcome: &Outcome) -> r
         outcome.status,
         outcome.at.0,
     ])?;
+    if matches!(outcome.state, EffectState::PutBack | EffectState::NotSent) {
+        changes::let_go_of(tx, run, outcome.attempt, outcome.ordinal)?;
+    }
     answers::insert(tx, run, outcome)
 }
 
 fn close_effects(tx: &Connection, run: RunId, state: EffectState, at: Timestamp) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE effect SET state = ?2, known = ?3 WHERE run = ?1 AND state = 'open'")?
-        .execute(params![run.bytes(), state.word(), at.0])?;
+    tx.prepare_cached(
+        "UPDATE effect SET state = ?2, said = ?2, known = ?3 WHERE run = ?1 AND state = 'open'",
+    )?
+    .execute(params![run.bytes(), state.word(), at.0])?;
     Ok(())
 }
 

@@ -23,10 +23,13 @@ const MOST: usize = 1024;
 
 /// A group that finds so many writes waiting is one of many: it pauses a few times to be worth its fsync, until it is
 /// this large. What is gained in a pause is more than what it costs; a group of fewer writes never pauses.
-const CROWD: usize = 16;
-const ENOUGH: usize = 64;
+const CROWD: usize = 4;
+const ENOUGH: usize = 128;
 const PAUSE: Duration = Duration::from_micros(400);
 const PAUSES: u32 = 4;
+
+/// How many groups do not pause after one for which nothing came while it did: all who write wait for it already.
+const LEFT_OUT: u32 = 16;
 
 /// How long a write that nobody waits for may wait itself, for one that shares its commit: what follows an effect
 /// follows within this in most tools.
@@ -151,13 +154,13 @@ struct Group {
 
 impl Group {
     fn serve(self, queue: &Receiver<Box<dyn Job>>) {
-        let mut moved = 0;
+        let (mut moved, mut left_out) = (0, 0);
         while let Ok(first) = queue.recv() {
             let mut jobs = vec![first];
             if jobs.iter().all(|job| !job.awaited()) {
                 jobs.extend(queue.recv_timeout(SOON));
             }
-            gather(&mut jobs, queue);
+            gather(&mut jobs, queue, &mut left_out);
             if !self.write(jobs, Some(queue)) {
                 return;
             }
@@ -232,12 +235,22 @@ impl Group {
     }
 }
 
-/// Takes what waits into the group, and of many a few more; other processes can write meanwhile.
-fn gather(jobs: &mut Vec<Box<dyn Job>>, queue: &Receiver<Box<dyn Job>>) {
+/// Takes what waits into the group, and of many a few more; other processes can write meanwhile. Tells how many groups are
+/// to leave that out.
+fn gather(jobs: &mut Vec<Box<dyn Job>>, queue: &Receiver<Box<dyn Job>>, left_out: &mut u32) {
     let mut pauses = 0;
     loop {
-        jobs.extend(queue.try_iter().take(MOST.saturating_sub(jobs.len())));
+        let before = jobs.len();
+        jobs.extend(queue.try_iter().take(MOST.saturating_sub(before)));
+        if pauses > 0 && jobs.len() == before {
+            *left_out = LEFT_OUT;
+            return;
+        }
         if pauses == PAUSES || !(CROWD..ENOUGH).contains(&jobs.len()) {
+            return;
+        }
+        if let Some(less) = left_out.checked_sub(1) {
+            *left_out = less;
             return;
         }
         pauses += 1;
@@ -298,6 +311,30 @@ mod tests {
 
     fn failed(code: i32) -> rusqlite::Error {
         rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)
+    }
+
+    #[test]
+    fn a_group_of_many_pauses_for_more_and_leaves_that_out_for_a_while_where_none_came() {
+        let (jobs, queue) = mpsc::channel();
+        let job = || {
+            let (reply, _) = oneshot::channel();
+            Box::new(Op { apply: |_: &Connection| Ok(()), out: None, reply, awaited: true }) as Box<dyn Job>
+        };
+        let mut left_out = 0;
+        let group = |waiting: usize, left_out: &mut u32| {
+            (0..waiting).for_each(|_| assert!(jobs.send(job()).is_ok()));
+            let mut group = Vec::new();
+            gather(&mut group, &queue, left_out);
+            assert_eq!(group.len(), waiting);
+        };
+        group(CROWD - 1, &mut left_out);
+        assert_eq!(left_out, 0, "few never pause");
+        group(CROWD, &mut left_out);
+        assert_eq!(left_out, LEFT_OUT);
+        group(CROWD, &mut left_out);
+        assert_eq!(left_out, LEFT_OUT - 1);
+        group(ENOUGH, &mut left_out);
+        assert_eq!(left_out, LEFT_OUT - 1, "enough need no more");
     }
 
     #[tokio::test]

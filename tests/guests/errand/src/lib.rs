@@ -1,8 +1,8 @@
 //! Runs errands: sends requests one after another and gives the answers. Without JSON or schemas of its own, so
 //! that a process which is about to be killed need not compile them.
 
-use airlock_sdk::bindings::reader::airlock::plugin::http;
 use airlock_sdk::bindings::reader::airlock::plugin::types::{ErrorKind, HttpNeed, Need, Origin, Tool};
+use airlock_sdk::bindings::reader::airlock::plugin::{host, http};
 use airlock_sdk::export::host::{Manifest, Reply, ToolError, tools};
 use airlock_sdk::{Cleanup, Context, Repeat, Risk};
 
@@ -45,8 +45,11 @@ impl tools::Guest for Errand {
         }
     }
 
-    fn call(_tool: String, input: String, _context: Context) -> Result<Reply, ToolError> {
+    fn call(tool: String, input: String, _context: Context) -> Result<Reply, ToolError> {
         let (to, requests) = (field(&input, "to"), field(&input, "requests"));
+        if tool == "post_keyed" {
+            host::spend(3, "postage").map_err(|_| failure("nothing can be spent"))?;
+        }
         let mut data = EMPTY.to_owned();
         for request in requests.split(',') {
             if data.len() > EMPTY.len() {

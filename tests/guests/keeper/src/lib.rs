@@ -237,6 +237,9 @@ struct Named {
     /// For how many users credentials are asked for beside it.
     #[serde(default)]
     users: u32,
+    /// A user for whom they are asked for too.
+    #[serde(default)]
+    user: Option<String>,
 }
 
 /// Returns what stands for a secret.
@@ -254,6 +257,9 @@ impl Tool for Placeholder {
     fn call(input: Named, _context: &Context) -> Result<Text, ToolError> {
         for user in 0..input.users {
             secrets::basic(&user.to_string(), &input.name)?;
+        }
+        if let Some(user) = &input.user {
+            secrets::basic(user, &input.name)?;
         }
         Ok(Text { text: secrets::placeholder(&input.name)? })
     }

@@ -1,5 +1,7 @@
 //! Tries to change things where it may only look, and takes back what it did.
 
+use std::time::SystemTime;
+
 use airlock_sdk::http::{self, Error};
 use airlock_sdk::log;
 use airlock_sdk::{
@@ -26,6 +28,24 @@ struct Place {
     /// Whether the call leaves a file too.
     #[serde(default)]
     file: bool,
+    /// Whether it changes one thing in its first attempt, and another in the next.
+    #[serde(default)]
+    halting: bool,
+    /// What it tells when it is asked what became of it.
+    #[serde(default)]
+    found: Found,
+}
+
+#[derive(Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Found {
+    /// That it happened, with what it tried.
+    #[default]
+    Tried,
+    /// That it happened, and no more.
+    Bare,
+    /// That it happened, with more than the tool may give.
+    TooMuch,
 }
 
 #[derive(Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -37,6 +57,8 @@ enum And {
     Leave,
     /// Fails after it.
     Fail,
+    /// Fails before it.
+    FailFirst,
 }
 
 #[derive(Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -51,15 +73,37 @@ enum Undo {
     Ticket,
     /// By one that does a second thing when it is repeated.
     Mail,
+    /// By one that has a key and bears the time.
+    Stamped,
 }
 
 /// What was said to each thing that was tried.
 #[derive(Serialize, JsonSchema)]
 struct Tried {
+    #[schemars(length(max = 20))]
     said: Vec<String>,
 }
 
 struct Meddle;
+
+/// Writes down what is told of the requests of a call.
+fn tell(past: &PastCall<Place>) {
+    for effect in &past.effects {
+        let place = effect.target.rsplit('/').next().unwrap_or_default();
+        let answer = if effect.body.is_some() { "an answer" } else { "no answer" };
+        log::info(&format!("told of {} {place}, {:?}, {answer}", effect.method, effect.status), json!({}));
+    }
+}
+
+/// Opens a ticket that bears the time.
+#[expect(clippy::disallowed_methods, reason = "what a guest sees of the clock is what is tested")]
+fn stamped(url: &str) -> Result<http::Response, Error> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    http::post(format!("{url}/tickets"))
+        .header("authorization", "Bearer t")
+        .body(format!("{{\"subject\":\"{now}\"}}"))
+        .send()
+}
 
 fn sent(sent: Result<http::Response, Error>) -> String {
     match sent {
@@ -114,8 +158,13 @@ impl Tool for Meddle {
 
     fn call(place: Place, context: &Context) -> Result<Tried, ToolError> {
         saved::save("as it was")?;
-        let sent = http::put(format!("{}/settings/meddled", place.url)).body("1").send();
+        let later = place.halting && context.attempt > 1;
+        let name = if later { "other" } else { "meddled" };
+        let sent = http::put(format!("{}/settings/{name}", place.url)).body("1").send();
         let said = sent.map_err(|_| ToolError::transient("NO_ANSWER", "no answer came"))?.status.to_string();
+        if place.halting && !later {
+            return Err(ToolError::transient("HALTED", "the rest follows"));
+        }
         if place.file {
             files::directory("outbox").write("left.txt", b"left").map_err(ToolError::from)?;
         }
@@ -130,6 +179,13 @@ impl Tool for Meddle {
     fn rollback(past: PastCall<Place>, context: &Context) -> Result<Undone, ToolError> {
         let url = &past.input.url;
         let undo = &past.input.undo;
+        tell(&past);
+        if past.input.and == And::FailFirst {
+            return Err(ToolError::transient("NOT_NOW", "not now"));
+        }
+        if *undo == Undo::Stamped {
+            sent(stamped(url));
+        }
         if matches!(undo, Undo::Both | Undo::Put) {
             sent(http::put(format!("{url}/settings/meddled")).body("0").send());
         }
@@ -158,11 +214,16 @@ impl Tool for Meddle {
         for said in try_all(&past.input.url) {
             log::info(&said, json!({}));
         }
+        tell(&past);
         let response = http::get(format!("{}/settings/meddled", past.input.url)).send()?.ok()?;
         Ok(Some(String::from_utf8_lossy(&response.body).into_owned()))
     }
 
     fn probe(past: PastCall<Place>, _context: &Context) -> Result<Probed<Tried>, ToolError> {
-        Ok(Probed::Yes(Some(Tried { said: try_all(&past.input.url) })))
+        Ok(Probed::Yes(match past.input.found {
+            Found::Tried => Some(Tried { said: try_all(&past.input.url) }),
+            Found::Bare => None,
+            Found::TooMuch => Some(Tried { said: vec![String::new(); 21] }),
+        }))
     }
 }

@@ -1,5 +1,7 @@
 //! Takes as many steps as it is told to, says after each how far it is, and ends when it is asked to.
 
+use std::time::Duration;
+
 use airlock_sdk::{Cleanup, Context, Declaration, Repeat, Risk, Tool, ToolError, progress};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ struct Way {
     /// What it says after each.
     #[serde(default)]
     words: String,
+    /// After how many it fails in its first attempt, and asks for a second of rest.
+    rests_after: Option<u32>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -37,7 +41,7 @@ impl Tool for Walk {
             .cleanup(Cleanup::Nothing)
     }
 
-    fn call(way: Way, _context: &Context) -> Result<Walked, ToolError> {
+    fn call(way: Way, context: &Context) -> Result<Walked, ToolError> {
         let mut steps = 0;
         while way.steps.is_none_or(|most| steps < most) {
             if progress::stop_asked() {
@@ -45,6 +49,9 @@ impl Tool for Walk {
             }
             steps += 1;
             progress::tell(steps, way.steps, &way.words);
+            if context.attempt == 1 && way.rests_after == Some(steps) {
+                return Err(ToolError::transient("TIRED", "it rests").retry_after(Duration::from_secs(1)));
+            }
         }
         Ok(Walked { steps, stopped: false })
     }

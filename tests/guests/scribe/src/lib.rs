@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use airlock_sdk::files::{self, Error};
-use airlock_sdk::{Access, Cleanup, Context, Declaration, Origin, Repeat, Risk, Tool, ToolError, http};
+use airlock_sdk::{
+    Access, Cleanup, Context, Declaration, Origin, Repeat, Risk, Tool, ToolError, http, saved,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,9 @@ struct Step {
     /// How often it is done.
     #[serde(default = "one")]
     times: usize,
+    /// From which attempt on it is done.
+    #[serde(default)]
+    from: u32,
 }
 
 fn outbox() -> String {
@@ -52,6 +57,10 @@ enum Do {
     Std,
     Look,
     Post,
+    /// Saves the text for the next attempt.
+    Save,
+    /// Tells what was saved.
+    Saved,
 }
 
 /// How a call can end other than well.
@@ -81,7 +90,7 @@ struct Answer {
 }
 
 impl Step {
-    fn once(&self) -> Result<String, Error> {
+    fn once(&self, context: &Context) -> Result<String, Error> {
         let directory = files::directory(&self.directory);
         match self.r#do {
             Do::Write => directory.write(&self.path, self.text.repeat(self.repeated))?,
@@ -99,14 +108,19 @@ impl Step {
                 let sent = http::post(&self.to).body(self.text.as_bytes()).send();
                 return Ok(sent.map_or_else(|error| format!("{error:?}"), |answer| answer.status.to_string()));
             }
+            Do::Save => saved::save(&self.text).map_err(|error| Error::Other(error.message().to_owned()))?,
+            Do::Saved => {
+                let saved = context.saved.as_deref().map(String::from_utf8_lossy);
+                return Ok(saved.map_or_else(|| "nothing".to_owned(), |saved| saved.into_owned()));
+            }
         }
         Ok("done".to_owned())
     }
 
-    fn run(&self) -> String {
+    fn run(&self, context: &Context) -> String {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for _ in 0..self.times {
-            *counts.entry(self.once().unwrap_or_else(|error| format!("{error:?}"))).or_default() += 1;
+            *counts.entry(self.once(context).unwrap_or_else(|error| format!("{error:?}"))).or_default() += 1;
         }
         let said: Vec<String> = counts
             .into_iter()
@@ -138,7 +152,8 @@ impl Tool for Change {
     }
 
     fn call(steps: Steps, context: &Context) -> Result<Answer, ToolError> {
-        let said = steps.steps.iter().map(Step::run).collect();
+        let now = steps.steps.iter().filter(|step| step.from <= context.attempt);
+        let said = now.map(|step| step.run(context)).collect();
         let ends = steps.attempts.is_none_or(|attempts| context.attempt <= attempts);
         match steps.then.filter(|_| ends) {
             None => Ok(Answer { said }),

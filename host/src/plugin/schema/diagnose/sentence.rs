@@ -97,12 +97,7 @@ impl<'s> Diagnosis<'s> {
                 format!("must be {} and is {is}{}", choices(options), meant(error.instance(), options))
             }
             Kind::Constant { expected_value } => format!("must be {} and is {is}", short(expected_value)),
-            Kind::Format { format } => {
-                format!(
-                    "must be {} and is {is}",
-                    format_word(format).map_or_else(|| format!("of the format {format}"), str::to_owned)
-                )
-            }
+            Kind::Format { format } => format!("must be {} and is {is}", format_word(format)?),
             Kind::Pattern { pattern } => format!("must match the pattern {pattern} and is {is}"),
             Kind::Minimum { limit } => format!("must be at least {limit} and is {is}"),
             Kind::Maximum { limit } => format!("must be at most {limit} and is {is}"),
@@ -148,10 +143,16 @@ impl<'s> Diagnosis<'s> {
             Kind::FalseSchema => "must not be given; leave it out".to_owned(),
             Kind::Contains => {
                 let what = schema.get("contains").and_then(|part| wanted(self.root, part));
-                format!(
-                    "must hold {} among its items",
-                    what.unwrap_or_else(|| "what the schema asks for".to_owned())
-                )
+                let what = what.unwrap_or_else(|| "what the schema asks for".to_owned());
+                let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
+                match (bound("minContains"), bound("maxContains")) {
+                    (None, None) => format!("must hold {what} among its items"),
+                    (Some(least), None) => format!("must hold {what} at least {least} times among its items"),
+                    (least, Some(most)) => format!(
+                        "must hold {what} at least {} and at most {most} times among its items",
+                        least.unwrap_or(1)
+                    ),
+                }
             }
             Kind::Not { schema } => match wanted(self.root, schema) {
                 Some(what) => format!("must not be {what}"),

@@ -372,3 +372,55 @@ fn entry(name: &str, stat: &Stat) -> Entry {
     let modified = u64::try_from(stat.st_mtime).unwrap_or(0);
     Entry { name: name.to_owned(), kind, size, modified }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trouble_with_a_file_is_told_in_words_of_the_host() {
+        let numbers = [
+            Errno::NOENT,
+            Errno::LOOP,
+            Errno::XDEV,
+            Errno::NOTDIR,
+            Errno::EXIST,
+            Errno::NOTEMPTY,
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::ROFS,
+            Errno::ISDIR,
+            Errno::NXIO,
+            Errno::NAMETOOLONG,
+            Errno::ACCESS,
+            Errno::PERM,
+            Errno::NOSYS,
+            Errno::IO,
+        ];
+        let ended = io::Error::new(io::ErrorKind::UnexpectedEof, "early");
+        let others = [Trouble::TooLarge, Trouble::changed(), Trouble::special(), ended.into()];
+        let told = numbers.into_iter().map(Trouble::from).chain(others).map(|trouble| trouble.to_string());
+        insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"
+        nothing is there
+        a link is on the way, and links are not followed
+        the path leads out of the folder
+        a part of the path is no folder
+        something is there already
+        the folder is not empty
+        there is no room left on the disk
+        there is no room left on the disk
+        the folder is on a disk that cannot be written
+        it is a folder
+        it is neither a file nor a folder
+        a name in the path is too long
+        the system does not let the host do that
+        the system does not let the host do that
+        this system has no openat2, which Linux has since 5.6
+        the system says: Input/output error (os error 5)
+        it is larger than the limit
+        it was changed by somebody else meanwhile, and nothing was done
+        it is neither a file nor a folder
+        the file ended while it was read
+        ");
+    }
+}

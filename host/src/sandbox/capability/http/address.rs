@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::config::AddressRange;
+use crate::model::origin::OriginPattern;
 
 /// The addresses as they are, where every one of them may be dialled.
 ///
@@ -26,9 +27,23 @@ pub(super) fn check(
     match kinds.first() {
         None => Ok(addresses.to_vec()),
         Some(kind) => {
-            Err((lacking, format!("the name leads to a {kind} address, which must be granted by address")))
+            let a = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            Err((lacking, format!("the name leads to {a} {kind} address, which must be granted by address")))
         }
     }
+}
+
+/// The addresses that an origin leads to by its name alone, and that would have to be granted by address. Where any other
+/// name leads is known once it is asked for.
+pub fn ungranted(origin: &OriginPattern, granted: &[AddressRange]) -> Vec<IpAddr> {
+    let host = origin.one().map(|origin| origin.host.as_str()).unwrap_or_default();
+    let this_machine = host == "localhost" || host.ends_with(".localhost");
+    let named = match host.parse() {
+        Ok(address) => vec![address],
+        Err(_) if this_machine => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+        Err(_) => Vec::new(),
+    };
+    check(&named, granted).err().map(|(lacking, _)| lacking).unwrap_or_default()
 }
 
 fn unmapped(address: IpAddr) -> IpAddr {
@@ -148,5 +163,25 @@ mod tests {
         let all = [AddressRange { base: "0.0.0.0".parse().unwrap(), bits: 0 }];
         assert!(check(&addresses(&["10.2.0.1"]), &all).is_ok());
         assert!(check(&addresses(&["::1"]), &all).is_err());
+    }
+
+    #[test]
+    fn what_leads_to_no_public_address_by_its_name_is_known_before_it_is_asked_for() {
+        let table = [
+            ("http://127.0.0.1:8080", "127.0.0.1"),
+            ("http://[::1]:8080", "::1"),
+            ("http://10.1.2.3", ""),
+            ("http://localhost", "127.0.0.1 ::1"),
+            ("http://desk.localhost", "127.0.0.1 ::1"),
+            ("https://8.8.8.8", ""),
+            ("https://desk.example.com", ""),
+            ("https://*.localhost", ""),
+        ];
+        let granted = [AddressRange { base: "10.1.0.0".parse().unwrap(), bits: 16 }];
+        for (origin, lacking) in table {
+            let found = ungranted(&origin.parse().unwrap(), &granted);
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(found.join(" "), lacking, "{origin}");
+        }
     }
 }

@@ -18,7 +18,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::sent::{Bound, Sent};
+use super::sent::Sent;
+use super::time::{Bound, Left, Part};
 use crate::model::clock::Clock;
 use crate::model::origin::Origin;
 
@@ -93,16 +94,20 @@ impl Connections {
         &self,
         outgoing: &Outgoing<'_>,
         addresses: &[IpAddr],
-        connect: Bound,
-        answer: Bound,
+        left: &mut Left<'_>,
     ) -> Sent {
         if outgoing.reuse
             && let Some(live) = self.kept(outgoing, addresses)
         {
-            match self.exchange(live, outgoing, answer).await {
+            match self.exchange(live, outgoing, left).await {
                 // The other side had closed it while it was idle: nothing was lost, or a read was.
                 Sent::Unsent(_) => {}
-                Sent::Broken(_) if outgoing.reads => {}
+                Sent::Broken(_) if outgoing.reads => {
+                    let (rest, bound) = left.left(Part::Answer);
+                    if rest.is_zero() {
+                        return late(bound);
+                    }
+                }
                 sent @ (Sent::Answered { .. }
                 | Sent::BrokeOff { .. }
                 | Sent::Late(_)
@@ -112,15 +117,17 @@ impl Connections {
                 }
             }
         }
-        let dialled = tokio::time::timeout(connect.time, self.dial(outgoing.origin, addresses)).await;
-        match dialled {
-            Ok(Ok(live)) => self.exchange(live, outgoing, answer).await,
+        match left.within(Part::Connect, self.dial(outgoing.origin, addresses)).await {
+            Ok(Ok(live)) => self.exchange(live, outgoing, left).await,
             Ok(Err(error)) => Sent::Unsent(format!("no connection: {error}")),
-            Err(_) => Sent::Unsent(format!("no connection within {:?} ({})", connect.time, connect.says)),
+            Err(Bound { time, says }) => Sent::Unsent(format!("no connection within {time:?} ({says})")),
         }
     }
 
-    async fn exchange(&self, mut live: Live, outgoing: &Outgoing<'_>, answer: Bound) -> Sent {
+    async fn exchange(&self, mut live: Live, outgoing: &Outgoing<'_>, left: &mut Left<'_>) -> Sent {
+        if left.slept() {
+            return Sent::Unsent("this process was asleep when it was to be sent".to_owned());
+        }
         live.wire.start();
         let request = match build(outgoing) {
             Ok(request) => request,
@@ -133,7 +140,7 @@ impl Connections {
             status = Some(response.status().as_u16());
             Ok::<_, hyper::Error>(read(response, largest).await)
         };
-        let ended = tokio::time::timeout(answer.time, whole).await;
+        let ended = left.within(Part::Answer, whole).await;
         match (ended, status) {
             (Ok(Ok(Ok((status, headers, body)))), _) => {
                 if outgoing.reuse && !live.sender.is_closed() {
@@ -146,7 +153,7 @@ impl Connections {
             (Ok(Err(_)) | Err(_), None) if live.wire.give_up() => {
                 Sent::Unsent("the connection was closed before anything was sent".to_owned())
             }
-            (Err(_), None) => Sent::Late(format!("no answer within {:?} ({})", answer.time, answer.says)),
+            (Err(bound), None) => late(bound),
             (Ok(Err(_)), Some(status)) => Sent::BrokeOff { status, too_large: false },
             (Ok(Ok(Err(_)) | Err(_)), None) => {
                 Sent::Broken("the connection was cut before an answer came".to_owned())
@@ -256,6 +263,10 @@ async fn tidy(idle: Weak<Mutex<Idle>>, clock: Arc<dyn Clock>) {
             return;
         }
     }
+}
+
+fn late(Bound { time, says }: Bound) -> Sent {
+    Sent::Late(format!("no answer within {time:?} ({says})"))
 }
 
 fn place(outgoing: &Outgoing<'_>, address: IpAddr) -> Place {

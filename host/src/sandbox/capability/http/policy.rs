@@ -54,8 +54,8 @@ pub(super) struct Allowed {
     pub(super) method: String,
     pub(super) url: Url,
     pub(super) origin: Origin,
-    /// The origin, or the pattern under which it is granted among others: what breakers and retries are counted by.
-    pub(super) place: String,
+    /// The pattern under which the origin is granted, where that stands for others too.
+    pub(super) pattern: Option<String>,
     pub(super) headers: Vec<(String, String)>,
     pub(super) repeat: Repeat,
     pub(super) idempotency_header: Option<String>,
@@ -113,9 +113,9 @@ pub(super) fn check(
     if grants.reads_only && repeat != Repeat::Reads {
         return Err(Refusal::forbidden(&method, &url, READS_ONLY, None));
     }
-    let place = rule.one(grant).map_or_else(|| grant.origin.to_string(), ToString::to_string);
+    let pattern = rule.one(grant).is_none().then(|| grant.origin.to_string());
     Ok(Allowed {
-        place,
+        pattern,
         repeat,
         idempotency_header: rule.idempotency_header.clone(),
         clean_statuses: rule.clean_statuses.clone(),

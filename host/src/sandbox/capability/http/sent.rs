@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::model::clock::Timestamp;
 use crate::model::health::Met;
+use crate::model::origin::Origin;
 use crate::model::retry;
 
 /// What became of a request.
@@ -24,8 +25,9 @@ pub(super) enum Sent {
 }
 
 impl Sent {
-    /// What it says of the backend.
-    pub(super) fn met(&self, place: &str) -> Met {
+    /// What it says of the backend at this origin. Where the tool itself was not patient for as long as it may be, no answer
+    /// says nothing.
+    pub(super) fn met(&self, origin: &Origin, hasty: bool) -> Met {
         let status = match self {
             Self::Answered { status, .. } | Self::BrokeOff { status, .. } => Some(*status),
             Self::Unsent(_) | Self::Late(_) | Self::Broken(_) | Self::Forbidden(_) => None,
@@ -39,7 +41,9 @@ impl Sent {
             }
             Self::Forbidden(_) => false,
         };
-        Met { origin: place.to_owned(), failed, slowed: status == Some(429) }
+        let answered = matches!(self, Self::Answered { .. } | Self::BrokeOff { too_large: true, .. });
+        let failed = failed && (answered || !hasty);
+        Met { origin: origin.to_string(), failed, last_failed: failed, slowed: status == Some(429) }
     }
 
     /// How long the backend asks to be left alone, where it refused or failed.
@@ -48,11 +52,4 @@ impl Sent {
         let (_, text) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"))?;
         retry::asked(text, now)
     }
-}
-
-/// How long a part of a request may take, and what says so.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Bound {
-    pub(super) time: Duration,
-    pub(super) says: &'static str,
 }
