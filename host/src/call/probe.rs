@@ -118,7 +118,7 @@ async fn of_attempt(parts: &Arc<Parts>, ran: &mut Ran) -> Result<Found, Turn> {
                     .host("its plugin found that it did not happen yet, and the backend may be at it still");
                 Found::Nothing
             }
-            found => found,
+            found @ (Found::Happened(_) | Found::DidNot | Found::Nothing) => found,
         };
         match &found {
             Found::Happened(_) => asking.note(parts, Finding::Happened).await?,

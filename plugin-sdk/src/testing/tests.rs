@@ -177,9 +177,9 @@ fn folders_of_the_test_are_lent_for_what_they_are_declared_and_given_for() {
     host.run::<Filing, _>(|_| {
         let (notes, manuals) = (files::directory("notes"), files::directory("manuals"));
         assert_eq!(manuals.text("a.txt").unwrap(), "first");
-        let refused = |error: files::Error| match error {
-            files::Error::Forbidden(rule) => rule,
-            other => panic!("{other:?}"),
+        let refused = |error: files::Error| {
+            let files::Error::Forbidden(rule) = error else { panic!("{error:?}") };
+            rule
         };
         let for_reading = refused(manuals.write("a.txt", "second").unwrap_err());
         assert_eq!(for_reading, "the folder manuals is not lent for writing");

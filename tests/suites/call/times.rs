@@ -71,7 +71,7 @@ fn losing(clock: &Arc<SetClock>, after: Duration) -> (SocketAddr, thread::JoinHa
     let serve = move || {
         let (mut first, _) = listener.accept().unwrap();
         answered(&mut first);
-        first.read(&mut [0; 4096]).unwrap();
+        assert_ne!(first.read(&mut [0; 4096]).unwrap(), 0);
         clock.pass(after);
         drop(first);
         let mut connections = 1;

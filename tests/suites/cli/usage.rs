@@ -327,7 +327,7 @@ fn explain_knows_every_code() {
     STORE_UNAVAILABLE      The host cannot write down what it is about to do, so it does not do it. Nothing was run.
     INTERRUPTED            The process that ran the call ended before the call did, or its caller withdrew it; nothing was left behind.
     OUTCOME_UNKNOWN        The action may have happened and may not; no answer tells.
-    PARTLY_DONE            The call failed after part of its work was done; `details.done` lists it. Changes of folders are put back, but for those that somebody else changed since and those of a call that also did something else.
+    PARTLY_DONE            The call failed after part of its work was done; `details.done` lists it, and says in `left_because` of a change in a folder why that was not put back. Changes of folders are put back, but for those that somebody else changed since and those of a call that also did something else.
     ALREADY_DONE           The same call was made before in this conversation, and was done: `details.first` is its result, `details.run` its run. Nothing was run.
     ALREADY_RUNNING        The same call was made before in this conversation, and is under way in the run of `details.run`. Nothing was run.
     STILL_RUNNING          The call is still running, or waits to be made in the background; it goes on without the caller.
