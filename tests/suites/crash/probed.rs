@@ -134,35 +134,35 @@ fn killed(cut: Moment, kill: Kill) -> String {
 #[test]
 fn finding_out_that_it_happened_survives_every_crash() {
     assert_snapshot!(killed_everywhere(Moment::AfterWork), @"
-    before reserve 1         ok, ok; completed; mails 1
-    after reserve 1          ok, ok; completed; mails 1
-    before intend 1          ok, ok; completed; mails 1
-    after intend 1           ok, ok; completed; mails 1
-    before note 1            ok, ok; completed; mails 1
-    after note 1             ok, ok; completed; mails 1
-    before settle 1          ok, ok; completed; mails 1
-    after settle 1           ok, ok; completed; mails 1
-    after reply 1            ok, ok; completed; mails 1
-    before GET /mails        ok, ok; completed; mails 1
-    after GET /mails         ok, ok; completed; mails 1
-    answering GET /mails     ok, ok; completed; mails 1
+    before reserve 1         ok, ok, ok; completed; mails 1
+    after reserve 1          ok, ok, ok; completed; mails 1
+    before intend 1          ok, ok, ok; completed; mails 1
+    after intend 1           OUTCOME_UNKNOWN, ok, ok; completed; mails 1
+    before note 1            ok, ok, ok; completed; mails 1
+    after note 1             ok, ok, ok; completed; mails 1
+    before settle 1          ok, ok, ok; completed; mails 1
+    after settle 1           ok, ok, ok; completed; mails 1
+    after reply 1            ok, ok, ok; completed; mails 1
+    before GET /mails        ok, ok, ok; completed; mails 1
+    after GET /mails         ok, ok, ok; completed; mails 1
+    answering GET /mails     ok, ok, ok; completed; mails 1
     ");
 }
 
 #[test]
 fn finding_out_that_it_did_not_happen_survives_every_crash() {
     assert_snapshot!(killed_everywhere(Moment::BeforeWork), @"
-    before reserve 1         ANSWER_BROKEN, ok; completed; mails 1
-    after reserve 1          ANSWER_BROKEN, ok; completed; mails 1
-    before intend 1          ANSWER_BROKEN, ok; completed; mails 1
-    after intend 1           ANSWER_BROKEN, ok; completed; mails 1
-    before note 1            ok, ok; completed; mails 1
-    after note 1             ok, ok; completed; mails 1
-    before settle 1          ok, ok; completed; mails 1
-    after settle 1           ok, ok; completed; mails 1
-    after reply 1            ok, ok; completed; mails 1
-    before GET /mails        ok, ok; completed; mails 1
-    after GET /mails         ok, ok; completed; mails 1
-    answering GET /mails     ok, ok; completed; mails 1
+    before reserve 1         ANSWER_BROKEN, ok, ok; completed; mails 1
+    after reserve 1          ANSWER_BROKEN, ok, ok; completed; mails 1
+    before intend 1          ANSWER_BROKEN, ok, ok; completed; mails 1
+    after intend 1           OUTCOME_UNKNOWN, ANSWER_BROKEN, ok; completed; mails 1
+    before note 1            OUTCOME_UNKNOWN, ok, ok; completed; mails 1
+    after note 1             OUTCOME_UNKNOWN, ok, ok; completed; mails 1
+    before settle 1          OUTCOME_UNKNOWN, ok, ok; completed; mails 1
+    after settle 1           ok, ok, ok; completed; mails 1
+    after reply 1            ok, ok, ok; completed; mails 1
+    before GET /mails        OUTCOME_UNKNOWN, ok, ok; completed; mails 1
+    after GET /mails         OUTCOME_UNKNOWN, ok, ok; completed; mails 1
+    answering GET /mails     OUTCOME_UNKNOWN, ok, ok; completed; mails 1
     ");
 }
