@@ -287,6 +287,22 @@ fn a_value_that_is_missing_leads_to_the_lines_that_set_it() {
 }
 
 #[test]
+fn a_key_that_gives_an_old_refusal_again_leads_on() {
+    let place = Place::with_config(
+        "[plugin.desk]\nsecrets = [\"desk_token\"]\n[secrets]\ndesk_token = { env = \"DESK_TOKEN\" }\n",
+    );
+    place.with_plugin(guests::DESK);
+    let call = ["call", "desk.find_order", r#"{"order_id":"A-1003"}"#, "--key", "k1"];
+    let hint = "hint: nothing was done by it: another --key, or none, makes the call anew\n";
+    assert!(!place.airlock(&call).err.contains(hint), "the first one is no repeat");
+    let again = place.airlock(&call);
+    assert!(
+        again.exit == Some(1) && again.err.contains("NOT_CONFIGURED") && again.err.contains(hint),
+        "{again}"
+    );
+}
+
+#[test]
 fn a_backend_that_is_not_there_leads_to_the_log_that_says_why() {
     let (place, desk) = Place::with_desk("");
     drop(desk);
