@@ -91,14 +91,14 @@ async fn a_request_that_is_too_slow_each_time_is_told_as_the_requests_limit_and_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attempt_that_leaves_a_request_open_is_told_as_the_attempts_limit() {
-    let lines = format!("{SOON}[limits]\nread = \"250ms\"\nattempt = \"300ms\"\n");
+    let lines = format!("{SOON}[limits]\nread = \"1s\"\nattempt = \"1200ms\"\n");
     let scene = Scene::retrying(&lines).await;
     let host = scene.open().await;
-    scene.backend.fault("/mails", Fault::slow(Moment::BeforeWork, Duration::from_millis(200)), 1);
+    scene.backend.fault("/mails", Fault::slow(Moment::BeforeWork, Duration::from_millis(600)), 1);
     scene.backend.fault("/mails", Fault::hang(Moment::BeforeWork), 1);
     let twice = with(scene.mail("a"), json!({ "times": 2 }));
     let reply = host.call(request("courier.post_once", &twice)).await;
     assert_eq!(code(&reply), "OUTCOME_UNKNOWN", "{}", text(&reply));
     let message = body(&reply)["message"].as_str().unwrap().to_owned();
-    assert!(message.ends_with("; the attempt took longer than 300ms ([limits] attempt)"), "{message}");
+    assert!(message.ends_with("; the attempt took longer than 1.2s ([limits] attempt)"), "{message}");
 }
