@@ -27,19 +27,8 @@ use crate::store::StoreFailure;
 
 /// The state of what an attempt touched, as its reply tells it.
 pub(super) fn told(setting: &Setting, ended: &Ended) -> Option<String> {
-    match ended {
-        Ended::Replied(output) => output.fingerprint.as_ref().map(|state| masked(setting, state)),
-        Ended::Declared(_)
-        | Ended::Trapped(_)
-        | Ended::BadOutput(_)
-        | Ended::Limit(_)
-        | Ended::LeftAlone { .. }
-        | Ended::NoRoom(_)
-        | Ended::StoreFailed(_)
-        | Ended::Drifted(_)
-        | Ended::Withdrawn
-        | Ended::Interrupted => None,
-    }
+    let Ended::Replied(output) = ended else { return None };
+    output.fingerprint.as_ref().map(|state| masked(setting, state))
 }
 
 /// Whether the plugin of a call is asked about the state of what that touched, where its reply does not tell it.
